@@ -1,0 +1,73 @@
+#include "engine/base/memory_reading.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <string>
+
+namespace kvscope
+{
+namespace
+{
+
+/// The number, in bytes, behind `key` in a file of "Key:   123 kB" lines.
+std::optional<std::uint64_t> kibibyteField(const std::string& text, const std::string& key)
+{
+    const auto at = text.find(key + ":");
+    if (at == std::string::npos)
+        return std::nullopt;
+    std::istringstream rest(text.substr(at + key.size() + 1, 64));
+    std::uint64_t value = 0;
+    if (!(rest >> value))
+        return std::nullopt;
+    return value * 1024;
+}
+
+std::string fileText(const char* path)
+{
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+std::optional<std::uint64_t> numberIn(const char* path)
+{
+    std::ifstream file(path);
+    std::uint64_t value = 0;
+    if (!(file >> value)) // "max", or no such file
+        return std::nullopt;
+    return value;
+}
+
+std::uint64_t freeInControlGroup()
+{
+    const auto limit = numberIn("/sys/fs/cgroup/memory.max");
+    const auto used = numberIn("/sys/fs/cgroup/memory.current");
+    if (!limit || !used)
+        return std::numeric_limits<std::uint64_t>::max();
+    return *limit > *used ? *limit - *used : 0;
+}
+
+} // namespace
+
+ProcessMemory readProcessMemory()
+{
+    const std::string text = fileText("/proc/self/status");
+    ProcessMemory memory;
+    memory.resident = kibibyteField(text, "VmRSS").value_or(0);
+    memory.anonymous = kibibyteField(text, "RssAnon").value_or(0);
+    memory.fileBacked = kibibyteField(text, "RssFile").value_or(0);
+    memory.peakResident = kibibyteField(text, "VmHWM").value_or(0);
+    return memory;
+}
+
+std::uint64_t readFreeHostMemory()
+{
+    const auto available = kibibyteField(fileText("/proc/meminfo"), "MemAvailable");
+    return available ? std::min(*available, freeInControlGroup()) : 0;
+}
+
+} // namespace kvscope

@@ -1,0 +1,1 @@
+// Carries the precompiled header that the tensor floors share (aten_pch.h).

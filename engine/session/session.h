@@ -1,0 +1,75 @@
+#pragma once
+
+#include "engine/base/latest.h"
+#include "engine/generate/generation.h"
+#include "engine/session/engine_snapshot.h"
+#include "engine/session/session_event.h"
+#include "engine/tokenizer/chat_template.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace kvscope
+{
+
+/// What to do when a chat no longer fits the context limit.
+enum class ContextFullPolicy { Ask, KeepNewest };
+
+struct OpenRequest
+{
+    std::string path;
+    std::string device = "cpu";
+    std::string dtype = "auto";     ///< auto, float32, bfloat16, float16
+    std::string tokenizerFile;      ///< overrides the checkpoint's; empty: its own
+    std::int64_t contextLimit = 0;  ///< positions; 0: what the model was made for (extendedPositions)
+};
+
+struct ChatRequest
+{
+    std::vector<ChatMessage> messages; ///< the whole conversation, ending with the user's turn
+    SamplingSettings sampling;
+    bool scoresPrompt = false;         ///< nll of every prompt position too
+    ContextFullPolicy whenFull = ContextFullPolicy::Ask;
+    std::int64_t chunkTokens = 512;    ///< prefill chunk
+};
+
+/// The engine thread: commands in, events and snapshots out. Commands may be given from any thread and
+/// return at once; they run one after another. Destroying the session cancels and joins.
+class Session
+{
+public:
+    struct Callbacks
+    {
+        std::function<void(SessionEvent)> event; ///< on the engine thread, in order
+        std::function<void()> snapshotReady;     ///< on the engine thread; at most once per takeSnapshot()
+    };
+    explicit Session(Callbacks callbacks);
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    void open(OpenRequest request);
+    /// Answers the last message; the exact common prefix with the cached context is reused.
+    /// \returns the generation's id, which its events carry.
+    std::uint64_t generate(ChatRequest request);
+    /// For ContextFullAsked: go on without the oldest turns, or give the generation up.
+    enum class ContextFullAnswer { DropOldest, GiveUp };
+    void answerContextFull(ContextFullAnswer answer);
+    /// Ends what runs within a decode step, a layer of a prefill chunk, or a tensor being loaded; commands that wait
+    /// are dropped too.
+    void cancel();
+    /// Forgets the conversation's cache.
+    void newChat();
+
+    /// The newest state; never null.
+    std::shared_ptr<const EngineSnapshot> takeSnapshot();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> m_impl;
+};
+
+} // namespace kvscope

@@ -1,0 +1,71 @@
+#include "engine/base/errors.h"
+#include "engine/base/mapped_file.h"
+#include "engine/base/memory_reading.h"
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include <cstring>
+#include <fstream>
+
+#include <sys/stat.h>
+
+using namespace kvscope;
+
+class TestMappedFile : public QObject
+{
+    Q_OBJECT
+private Q_SLOTS:
+    void showsTheBytesAndSurvivesMoving()
+    {
+        QTemporaryDir folder;
+        const std::string path = folder.filePath("bytes").toStdString();
+        std::ofstream(path) << "ring";
+        MappedFile first(path);
+        const MappedFile file(std::move(first));
+        QVERIFY(first.bytes().empty());
+        QCOMPARE(file.bytes().size(), std::size_t{4});
+        QCOMPARE(std::memcmp(file.bytes().data(), "ring", 4), 0);
+    }
+
+    void refusesWhatIsNotAFile_data()
+    {
+        QTest::addColumn<QString>("kind");
+        QTest::addColumn<QString>("reason");
+        QTest::newRow("missing") << "missing" << "no such file";
+        QTest::newRow("folder") << "folder" << "is a folder, a file was expected";
+        QTest::newRow("empty") << "empty" << "is empty (0 bytes)";
+        QTest::newRow("pipe without a writer") << "pipe" << "is not a regular file";
+    }
+    void refusesWhatIsNotAFile()
+    {
+        QFETCH(QString, kind);
+        QFETCH(QString, reason);
+        QTemporaryDir folder;
+        const QString path = folder.filePath("it");
+        if (kind == "folder")
+            QVERIFY(QDir().mkdir(path));
+        if (kind == "empty")
+            std::ofstream(path.toStdString()).flush();
+        if (kind == "pipe")
+            QCOMPARE(::mkfifo(path.toStdString().c_str(), 0600), 0);
+        try {
+            const MappedFile file(path.toStdString());
+            QFAIL("opened");
+        } catch (const CheckpointError& error) {
+            QCOMPARE(QString(error.what()), path + ": " + reason);
+        }
+    }
+
+    void memoryOfThisProcessIsRead()
+    {
+        const ProcessMemory memory = readProcessMemory();
+        QVERIFY(memory.anonymous > 0 && memory.fileBacked > 0);
+        QVERIFY(memory.resident >= memory.anonymous);
+        QVERIFY(memory.peakResident >= memory.resident);
+        QVERIFY(readFreeHostMemory() > 0);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestMappedFile)
+#include "tst_mapped_file.moc"
