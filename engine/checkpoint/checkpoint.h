@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/checkpoint/model_config.h"
+#include "engine/checkpoint/model_tensors.h"
 #include "engine/checkpoint/tensor_file.h"
 
 #include <cstdint>
@@ -48,14 +49,13 @@ struct Checkpoint
     std::string format;           ///< "GGUF v3", "Hugging Face folder", "GPT-OSS-Lite safetensors"
     ModelConfig config;
     std::vector<std::shared_ptr<const TensorFile>> files;
+    ModelTensors tensors;         ///< what the Decoder reads, by role
     TokenizerSource tokenizer;
     std::vector<CheckNote> checks;
     std::vector<std::string> warnings; ///< opened all the same: one line each
 
     /// The tensor of that name in any file, or null.
     const TensorInfo* find(std::string_view name) const;
-    /// \throws CheckpointError naming the tensor where it is missing or its shape differs.
-    const TensorInfo& require(std::string_view name, const std::vector<std::int64_t>& shape) const;
     /// Bytes of all tensors as stored.
     std::uint64_t weightBytes() const;
     /// "Q4_1, F32, Q8_0": the storage types in use, most bytes first.
