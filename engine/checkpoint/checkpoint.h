@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kvscope
@@ -67,5 +68,10 @@ struct Checkpoint
 /// type and shape against the configuration, missing and unexpected tensors by name.
 /// \throws CheckpointError with one sentence naming file, tensor or key, expected and found.
 std::shared_ptr<const Checkpoint> openCheckpoint(const std::filesystem::path& path);
+
+/// What a .gguf file says of its tokenizer; the file needs no tensors and no architecture. Without any
+/// `tokenizer.ggml.*` key the source is empty. The vocabulary size is the number of its tokens.
+/// \throws CheckpointError for a file that is not GGUF or whose tokenizer metadata contradicts itself.
+TokenizerSource readTokenizerSource(const std::filesystem::path& ggufFile);
 
 } // namespace kvscope
