@@ -4,6 +4,7 @@
 #include <QImage>
 #include <QPainter>
 #include <QPalette>
+#include <QTransform>
 
 #include <algorithm>
 #include <cmath>
@@ -104,15 +105,16 @@ double relativeLuminance(const QColor& color)
            0.0722 * linear(color.blueF());
 }
 
+constexpr int kPeriod = 6;
+constexpr int kDensity = 4; ///< drawn larger, so that the brush stays crisp at 200 % and in print
+
 /// One period of the hatch. Qt's own patterns cannot be spaced and shimmer when a bar grows.
 QImage makeHatch(const QColor& ink, const QColor& paper)
 {
-    constexpr int kPeriod = 6;
-    constexpr int kDensity = 4; // drawn larger, so that the brush stays crisp at 200 % and in print
     QImage tile(kPeriod * kDensity, kPeriod * kDensity, QImage::Format_ARGB32_Premultiplied);
-    tile.setDevicePixelRatio(kDensity);
     tile.fill(paper);
     QPainter painter(&tile);
+    painter.scale(kDensity, kDensity);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(ink, 1.6));
     for (int shift = -kPeriod; shift <= kPeriod; shift += kPeriod)
@@ -152,6 +154,7 @@ QColor Theme::accuracyColor(double share) const
 QBrush Theme::slackBrush() const
 {
     QBrush brush(makeHatch(global, panel));
+    brush.setTransform(QTransform::fromScale(1.0 / kDensity, 1.0 / kDensity));
     return brush;
 }
 
