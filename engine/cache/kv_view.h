@@ -6,8 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace kvscope
-{
+namespace kvscope {
 
 /// Keys and values of consecutive positions, both [B, Hkv, S, D]; the last dimension is contiguous,
 /// the others may be strided. Keys carry their rotation.

@@ -11,8 +11,7 @@
 #include <variant>
 #include <vector>
 
-namespace kvscope
-{
+namespace kvscope {
 
 /// What a cache needs to know of one layer.
 struct CacheLayerShape
@@ -28,15 +27,15 @@ struct CacheShape
     std::int64_t batch = 1;
     std::int64_t numKvHeads = 0;
     std::int64_t headDim = 0;
-    std::int64_t ringSlack = 0; ///< k extra slots in every ring: the last k + 1 positions can be taken back
+    std::int64_t ringSlack =
+        0; ///< k extra slots in every ring: the last k + 1 positions can be taken back
     std::int64_t capTokens = 4'000'000; ///< most positions a global layer may hold
 };
 
 /// The keys and values of every layer: a ring per windowed layer, a growing array per global one.
 ///
-/// A chunk of T positions is stored in two phases, so that its queries see what the ring held before it
-/// and so that a cancelled chunk leaves no trace:
-/// \code
+/// A chunk of T positions is stored in two phases, so that its queries see what the ring held
+/// before it and so that a cancelled chunk leaves no trace: \code
 ///   cache.beginChunk(T);                       // refuses what would pass the cap
 ///   for each layer: view = cache.stage(layer, keys, values);   // attend over `view`
 ///   cache.commitChunk();                       // or discardChunk()
@@ -49,6 +48,8 @@ public:
     /// Allocates the rings; global layers allocate on their first chunk.
     /// \throws ArgumentError if a size is not positive.
     MixedKVCache(CacheShape shape, at::TensorOptions options);
+    MixedKVCache(MixedKVCache&&) = default;
+    MixedKVCache& operator=(MixedKVCache&&) = default;
 
     const CacheShape& shape() const { return m_shape; }
     at::TensorOptions options() const { return m_options; }
@@ -57,8 +58,11 @@ public:
     /// \throws ArgumentError if numTokens is not positive or a chunk is open.
     void beginChunk(std::int64_t numTokens);
     /// What the chunk's queries in `layer` attend to: history, then the chunk itself.
-    /// \param keys, values  [B, Hkv, T, D], any strides with a contiguous last dimension; kept until the
-    ///        chunk is committed where the layer is windowed.
+    /// A global layer may reallocate: views taken before keep the old array's memory, so drop them
+    /// first. \param keys, values  [B, Hkv, T, D], any strides with a contiguous last dimension.
+    /// Where the layer is
+    ///        windowed they are referenced until the chunk is committed or discarded: do not write
+    ///        to them.
     KVView stage(std::int64_t layer, const at::Tensor& keys, const at::Tensor& values);
     /// Makes the staged positions part of every layer. Every layer must have been staged.
     void commitChunk();
@@ -67,23 +71,28 @@ public:
 
     /// Positions stored so far.
     std::int64_t seqLen() const { return m_length; }
-    /// Positions that can be read in one layer: min(seqLen, W) in a ring without slack.
+    /// Positions that can be read in one layer: all in a global one, min(seqLen, W) in a ring, and
+    /// less in a ring just after a truncation.
     std::int64_t seqLen(std::int64_t layer) const;
-    /// What is stored in a layer, in time order, without a copy.
+    /// What can be read in a layer, in time order, without a copy; a staged chunk is not part of
+    /// it.
     KVView view(std::int64_t layer) const;
 
-    /// The longest prefix of at most n positions that the cache can be cut back to exactly: n where every
-    /// ring still holds all that queries from n on may look at, otherwise 0.
+    /// The longest prefix of at most n positions that the cache can be cut back to exactly: n where
+    /// every ring still holds all that queries from n on may look at, otherwise 0.
     std::int64_t reusablePrefix(std::int64_t n) const;
-    /// Cuts back to reusablePrefix(n) positions and returns that number.
+    /// Cuts back to reusablePrefix(n) positions and returns that number. Global layers keep their
+    /// capacity. \throws ArgumentError while a chunk is open.
     std::int64_t truncate(std::int64_t n);
     /// Allocates global layers for n positions in advance, so that none of them grows before.
-    /// \throws MemoryError past the cap.
+    /// \throws MemoryError past the cap, before anything changed; ArgumentError while a chunk is
+    /// open.
     void reserve(std::int64_t n);
     /// An independent copy cut back to exactly n positions.
-    /// \throws ArgumentError where reusablePrefix(n) != n.
+    /// \throws ArgumentError where reusablePrefix(n) != n, or while a chunk is open.
     MixedKVCache fork(std::int64_t n) const;
-    /// Empty again; rings keep their memory, global layers give theirs back.
+    /// Empty again; rings keep their memory, global layers give theirs back. An open chunk is
+    /// discarded.
     void reset();
 
     std::uint64_t liveBytes() const;
@@ -92,6 +101,12 @@ public:
 
 private:
     using Buffer = std::variant<RingBuffer, GrowingBuffer>;
+
+    MixedKVCache(CacheShape shape, at::TensorOptions options, std::vector<Buffer> buffers,
+                 std::int64_t length);
+    std::size_t checkedIndex(std::int64_t layer) const;
+    void requireNoOpenChunk() const;
+    void requireRoomFor(std::int64_t numTokens) const;
 
     CacheShape m_shape;
     at::TensorOptions m_options;

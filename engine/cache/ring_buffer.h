@@ -1,0 +1,89 @@
+#pragma once
+
+#include "engine/cache/buffer_shape.h"
+#include "engine/cache/kv_view.h"
+#include "engine/cache/ring_plan.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace kvscope {
+
+/// The last `window` positions of a sliding-window layer, and `slack` more that a truncation can go
+/// back to.
+///
+/// Position p lives in slot p % capacity with capacity = window + slack, so memory never grows:
+/// 2 * B * Hkv * capacity * D * sizeof(dtype) bytes. A chunk is staged beside the ring and written
+/// over the oldest positions when it is committed, since its own first queries still look at those.
+/// Owned by the engine thread; not thread-safe. Move-only: fork() makes an independent copy.
+/// Source: GPT-OSS-Lite inference/generate.py, MixedKVCache, windowed layers.
+class RingBuffer
+{
+public:
+    /// Allocates keys and values, each [B, Hkv, window + slack, D], once; slots are not
+    /// initialised. \throws ArgumentError if the window is not positive or the slack is negative.
+    RingBuffer(const BufferShape& shape, std::int64_t window, std::int64_t slack,
+               const at::TensorOptions& options);
+    RingBuffer(RingBuffer&&) = default;
+    RingBuffer& operator=(RingBuffer&&) = default;
+
+    /// What the queries of the next T positions attend to: up to window - 1 stored positions in at
+    /// most two segments, read in place, then the chunk itself in the buffer's dtype. Staging again
+    /// before commit() replaces the chunk. \param keys, values  [B, Hkv, T, D], last dimension
+    /// contiguous. Not written to by the caller until
+    ///        commit() or discard(): where dtype and length allow, they are referenced, not copied.
+    ///        Of a chunk longer than the ring only its tail is kept.
+    KVView stage(const at::Tensor& keys, const at::Tensor& values);
+    /// Stores the staged chunk; nothing where none is staged.
+    void commit();
+    /// Forgets the staged chunk.
+    void discard();
+    /// T of the staged chunk, 0 without one.
+    std::int64_t staged() const { return m_stagedLength; }
+
+    /// The newest retained() positions in time order: at most two segments, read in place.
+    KVView view() const;
+
+    std::int64_t window() const { return m_window; }
+    std::int64_t capacity() const { return m_capacity; }
+    /// Positions stored so far, evicted ones included.
+    std::int64_t length() const { return m_held.end; }
+    /// Positions that can be read, at most `window`.
+    std::int64_t retained() const { return newest(m_held, m_window).length(); }
+    /// The oldest position that can be read.
+    std::int64_t firstPosition() const { return newest(m_held, m_window).first; }
+
+    /// Whether everything that queries from n on may look at is still held.
+    bool canTruncate(std::int64_t n) const { return canCutBackTo(m_held, n, m_window); }
+    /// Cuts back to n positions; \pre canTruncate(n), nothing staged.
+    void truncate(std::int64_t n) { m_held = ringCutBackTo(m_held, n); }
+    /// An independent copy cut back to n positions; \pre canTruncate(n).
+    RingBuffer fork(std::int64_t n) const;
+    /// Empty again, with the same memory.
+    void reset();
+
+    std::uint64_t liveBytes() const;
+    std::uint64_t allocatedBytes() const { return m_keys.nbytes() + m_values.nbytes(); }
+
+private:
+    RingBuffer(const RingBuffer&) = default; ///< shares memory; fork() then gives the copy its own
+
+    /// The chunk in the buffer's dtype. A decode step's is converted into memory kept for it.
+    at::Tensor rounded(const at::Tensor& chunk, at::Tensor& onePosition) const;
+    void addSlots(KVView& view, RingRange range) const;
+
+    BufferShape m_shape;
+    std::int64_t m_window = 0;
+    std::int64_t m_capacity = 0;
+    at::Tensor m_keys; ///< [B, Hkv, capacity, D] contiguous
+    at::Tensor m_values;
+    RingRange m_held;
+    at::Tensor m_stagedKeys; ///< the stored part of the chunk, in the buffer's dtype
+    at::Tensor m_stagedValues;
+    std::int64_t m_stagedLength = 0;
+    at::Tensor m_roundedKey; ///< [B, Hkv, 1, D], where chunks come in another dtype
+    at::Tensor m_roundedValue;
+};
+
+} // namespace kvscope

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace kvscope {
+
+// What a decode step does to a cache is a handful of tiny views and copies per layer, so what
+// counts is the cost of asking for them. Measured on one core, in InferenceMode: narrow() 0.68 us,
+// slotsOf() 0.15; narrow().copy_() of one position 1.7 us, writeSlots() 0.04.
+
+/// Positions of a contiguous buffer [B, Hkv, S, D] in place: [B, Hkv, length, D]. As
+/// buffer.narrow(2, slot, length) without the dispatcher; no autograd. \pre the slots exist.
+at::Tensor slotsOf(const at::Tensor& buffer, std::int64_t slot, std::int64_t length);
+
+/// Copies positions [from, from + length) of a chunk [B, Hkv, T, D] into the slots from `slot` on,
+/// converting to the buffer's dtype.
+/// \pre the slots and positions exist; the buffer is contiguous, the chunk in its last dimension.
+void writeSlots(const at::Tensor& buffer, std::int64_t slot, const at::Tensor& chunk,
+                std::int64_t from, std::int64_t length);
+
+} // namespace kvscope

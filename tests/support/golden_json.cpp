@@ -1,0 +1,21 @@
+#include "tests/support/golden_json.h"
+
+#include <fstream>
+#include <stdexcept>
+
+namespace kvscope {
+
+std::string goldenPath(const std::string& relativePath)
+{
+    return std::string(KVSCOPE_TEST_DATA) + '/' + relativePath;
+}
+
+nlohmann::json readGoldenJson(const std::string& relativePath)
+{
+    std::ifstream file(goldenPath(relativePath));
+    if (!file)
+        throw std::runtime_error("cannot open " + goldenPath(relativePath));
+    return nlohmann::json::parse(file);
+}
+
+} // namespace kvscope
