@@ -1,0 +1,19 @@
+#pragma once
+
+namespace kvscope {
+
+/// Which of our hand-written kernels run.
+enum class InstructionSet {
+    Portable, ///< plain C++, any processor
+    Avx2,     ///< x86-64 with AVX2, FMA and F16C (2013 and later)
+};
+
+/// The best set that was compiled in and that this processor and its operating system run. Read
+/// once.
+InstructionSet bestInstructionSet();
+
+/// Whether the matrix library multiplies bfloat16 faster than float32 here: AMX-BF16 or
+/// AVX512-BF16. Elsewhere it converts element by element and is slower.
+bool hasBFloat16Products();
+
+} // namespace kvscope

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "engine/kernels/cpu_features.h"
+#include "engine/kernels/elementwise_kernels.h"
+
+namespace kvscope {
+
+/// The loops for an instruction set, which must be available here; apart so that tests compare
+/// both.
+const ElementwiseKernels& elementwiseKernels(InstructionSet instructions);
+
+/// Plain C++ for any processor.
+const ElementwiseKernels& portableElementwiseKernels();
+
+} // namespace kvscope

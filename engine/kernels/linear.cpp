@@ -1,0 +1,150 @@
+#include "engine/kernels/linear.h"
+
+#include "engine/kernels/block_formats.h"
+#include "engine/kernels/linear_paths.h"
+#include "engine/kernels/linear_portable.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+
+#include <algorithm>
+
+#ifdef KVSCOPE_AVX2
+#include "engine/kernels/linear_avx2.h"
+#endif
+
+namespace kvscope {
+
+namespace {
+
+at::ScalarType tensorType(StorageType type)
+{
+    switch (type) {
+    case StorageType::F32:
+        return at::kFloat;
+    case StorageType::F16:
+        return at::kHalf;
+    case StorageType::BF16:
+        return at::kBFloat16;
+    default:
+        return at::kByte;
+    }
+}
+
+#ifdef KVSCOPE_AVX2
+FormatKernels avx2Kernels(StorageType type)
+{
+    switch (type) {
+    case StorageType::F32:
+        return {avx2::decodeF32, avx2::multiplyF32};
+    case StorageType::F16:
+        return {avx2::decodeF16, avx2::multiplyF16};
+    case StorageType::BF16:
+        return {avx2::decodeBF16, avx2::multiplyBF16};
+    case StorageType::Q8_0:
+        return {avx2::decodeQ80, avx2::multiplyQ80};
+    case StorageType::Q4_0:
+        return {avx2::decodeQ40, avx2::multiplyQ40};
+    case StorageType::Q4_1:
+        return {avx2::decodeQ41, avx2::multiplyQ41};
+    default:
+        TORCH_CHECK(false, "linear: no weight type ", storageName(type));
+    }
+}
+#endif
+
+} // namespace
+
+FormatKernels formatKernels(StorageType type, InstructionSet instructions)
+{
+#ifdef KVSCOPE_AVX2
+    if (instructions == InstructionSet::Avx2)
+        return avx2Kernels(type);
+#endif
+    TORCH_CHECK(instructions == InstructionSet::Portable,
+                "linear: instruction set not compiled in");
+    return portable::formatKernels(type);
+}
+
+QuantizeRow quantizeRowKernel(InstructionSet instructions)
+{
+#ifdef KVSCOPE_AVX2
+    if (instructions == InstructionSet::Avx2)
+        return avx2::quantizeRow;
+#endif
+    TORCH_CHECK(instructions == InstructionSet::Portable,
+                "linear: instruction set not compiled in");
+    return portable::quantizeRow;
+}
+
+void checkWeight(const WeightMatrix& weight)
+{
+    TORCH_CHECK(isWeightType(weight.type), "linear: no weight type ", storageName(weight.type));
+    TORCH_CHECK(weight.rows >= 0 && weight.cols > 0 &&
+                    weight.cols % blockElements(weight.type) == 0,
+                "linear: a ", storageName(weight.type), " weight cannot be [", weight.rows, ", ",
+                weight.cols, "]");
+    const std::int64_t width =
+        isQuantized(weight.type) ? bytesPerRow(weight.type, weight.cols) : weight.cols;
+    const at::Tensor& data = weight.data;
+    TORCH_CHECK(
+        data.defined() && data.scalar_type() == tensorType(weight.type) && data.dim() == 2 &&
+            data.size(0) == weight.rows && data.size(1) == width && data.is_contiguous(),
+        "linear: a ", storageName(weight.type), " weight [", weight.rows, ", ", weight.cols,
+        "] needs contiguous ", tensorType(weight.type), " data [", weight.rows, ", ", width, "]");
+}
+
+std::int64_t mostFewRows(StorageType /*type*/, Precision /*precision*/)
+{
+    return 8;
+}
+
+at::Tensor linear(const at::Tensor& x, const WeightMatrix& weight, Precision precision)
+{
+    checkWeight(weight);
+    TORCH_CHECK(x.dim() == 2 && x.size(1) == weight.cols && x.is_contiguous(), "linear: x is ",
+                x.sizes(), ", a contiguous [N, ", weight.cols, "] is needed");
+    TORCH_CHECK(x.device() == weight.data.device(), "linear: x is on ", x.device(),
+                ", the weight on ", weight.data.device());
+    if (!x.device().is_cpu())
+        return linearTensorOps(x, weight);
+    TORCH_CHECK(x.scalar_type() == at::kFloat, "linear: x is ", x.scalar_type(),
+                ", the CPU takes float32");
+    if (x.size(0) <= mostFewRows(weight.type, precision))
+        return linearFewRows(x, weight, precision, bestInstructionSet());
+    if (precision == Precision::Fast && hasBFloat16Products() && weight.type != StorageType::F32)
+        return linearBFloat16(x, weight);
+    return linearManyRows(x, weight);
+}
+
+at::Tensor linearReference(const at::Tensor& x, const WeightMatrix& weight)
+{
+    return at::mm(x.to(at::kFloat), expand(weight).t()).to(x.scalar_type());
+}
+
+at::Tensor lookUpRows(const WeightMatrix& weight, const at::Tensor& ids)
+{
+    checkWeight(weight);
+    TORCH_CHECK(ids.dim() == 1 && ids.scalar_type() == at::kLong && ids.is_contiguous() &&
+                    ids.device() == weight.data.device(),
+                "lookUpRows: ids must be contiguous int64 [N] on the weight's device");
+    const std::int64_t count = ids.size(0);
+    if (!ids.device().is_cpu())
+        return expandTensorOps({weight.type, count, weight.cols, weight.data.index_select(0, ids)},
+                               at::kFloat);
+    const at::Tensor out = at::empty({count, weight.cols}, weight.data.options().dtype(at::kFloat));
+    const auto decode = formatKernels(weight.type, bestInstructionSet()).decode;
+    const std::int64_t rowBytes = bytesPerRow(weight.type, weight.cols);
+    const auto* bytes = static_cast<const std::byte*>(weight.data.const_data_ptr());
+    const auto* id = ids.const_data_ptr<std::int64_t>();
+    for (std::int64_t n = 0; n < count; ++n) {
+        TORCH_CHECK(id[n] >= 0 && id[n] < weight.rows, "lookUpRows: id ", id[n], " of ",
+                    weight.rows);
+        decode(bytes + id[n] * rowBytes, out.mutable_data_ptr<float>() + n * weight.cols,
+               weight.cols);
+    }
+    return out;
+}
+
+} // namespace kvscope

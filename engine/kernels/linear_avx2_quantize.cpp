@@ -1,0 +1,81 @@
+#include "engine/kernels/linear_avx2.h"
+
+#include <immintrin.h>
+
+namespace kvscope::avx2 {
+
+namespace {
+
+constexpr std::int64_t kBlock = 32;
+constexpr std::int32_t kInfinityBits = 0x7f800000;
+constexpr float kNotANumber = __builtin_nanf("");
+
+std::int32_t largestLane(__m256i v)
+{
+    __m128i four = _mm_max_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+    four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0xb1));
+    return _mm_cvtsi128_si32(four);
+}
+
+std::int32_t sumLanes(__m256i v)
+{
+    __m128i four = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1));
+    return _mm_cvtsi128_si32(four);
+}
+
+// Magnitudes compare as integers, where a NaN is the largest of all and cannot be lost as in a
+// float maximum.
+std::int32_t largestMagnitudeBits(const __m256* x)
+{
+    const __m256i noSign = _mm256_set1_epi32(0x7fffffff);
+    __m256i largest = _mm256_setzero_si256();
+    for (int i = 0; i < 4; ++i)
+        largest = _mm256_max_epi32(largest, _mm256_and_si256(_mm256_castps_si256(x[i]), noSign));
+    return largestLane(largest);
+}
+
+// Rounds 16 floats to 16-bit integers in order.
+__m256i roundToShorts(__m256 low, __m256 high, __m256 inverse)
+{
+    const __m256i packed = _mm256_packs_epi32(_mm256_cvtps_epi32(_mm256_mul_ps(low, inverse)),
+                                              _mm256_cvtps_epi32(_mm256_mul_ps(high, inverse)));
+    return _mm256_permute4x64_epi64(packed, 0xd8); // packing works within halves of the register
+}
+
+void quantizeBlock(const float* x, std::int16_t* quantized, float* scaleAndSum)
+{
+    const __m256 in[4] = {_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8), _mm256_loadu_ps(x + 16),
+                          _mm256_loadu_ps(x + 24)};
+    const std::int32_t bits = largestMagnitudeBits(in);
+    const float largest = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(bits)));
+    auto* out = reinterpret_cast<__m256i*>(quantized);
+    if (bits >= kInfinityBits || largest < kSmallestQuantizable) {
+        _mm256_storeu_si256(out, _mm256_setzero_si256());
+        _mm256_storeu_si256(out + 1, _mm256_setzero_si256());
+        scaleAndSum[0] = scaleAndSum[1] = bits >= kInfinityBits ? kNotANumber : 0.0F;
+        return;
+    }
+    const __m256 inverse = _mm256_set1_ps(kLargestQuantized / largest);
+    const __m256i low = roundToShorts(in[0], in[1], inverse);
+    const __m256i high = roundToShorts(in[2], in[3], inverse);
+    _mm256_storeu_si256(out, low);
+    _mm256_storeu_si256(out + 1, high);
+    const __m256i ones = _mm256_set1_epi16(1);
+    const __m256i pairs =
+        _mm256_add_epi32(_mm256_madd_epi16(low, ones), _mm256_madd_epi16(high, ones));
+    scaleAndSum[0] = largest / kLargestQuantized;
+    scaleAndSum[1] = scaleAndSum[0] * static_cast<float>(sumLanes(pairs));
+}
+
+} // namespace
+
+void quantizeRow(const float* x, std::int64_t cols, std::int16_t* quantized, float* scaleAndSum)
+{
+    for (std::int64_t first = 0; first < cols; first += kBlock, scaleAndSum += 2)
+        quantizeBlock(x + first, quantized + first, scaleAndSum);
+}
+
+} // namespace kvscope::avx2

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "engine/kernels/cpu_features.h"
+#include "engine/kernels/linear_kernels.h"
+#include "engine/kernels/weight_matrix.h"
+
+#include <ATen/core/Tensor.h>
+
+namespace kvscope {
+
+// The ways that linear() chooses from, apart so that tests compare each with linearReference().
+// x is [N, in] contiguous float32 on the CPU unless stated, weights are as WeightMatrix says.
+
+/// TORCH_CHECKs that the weight's tensor has the type, shape and layout that its fields state.
+void checkWeight(const WeightMatrix& weight);
+
+/// Up to this many rows of x linearFewRows() is the faster way: measured, see linear.cpp.
+std::int64_t mostFewRows(StorageType type, Precision precision);
+
+/// Reads the weight once where it lies and multiplies with every row of x, without a matrix
+/// library.
+at::Tensor linearFewRows(const at::Tensor& x, const WeightMatrix& weight, Precision precision,
+                         InstructionSet instructions);
+
+/// Expands slices of the weight to float32 and calls the matrix library.
+at::Tensor linearManyRows(const at::Tensor& x, const WeightMatrix& weight);
+
+/// The same with slices and inputs rounded to bfloat16, sums in float32: for processors with
+/// hasBFloat16Products(). \returns float32
+at::Tensor linearBFloat16(const at::Tensor& x, const WeightMatrix& weight);
+
+/// On any device, in x's dtype: expandTensorOps() and one matmul.
+at::Tensor linearTensorOps(const at::Tensor& x, const WeightMatrix& weight);
+
+/// The whole weight [out, in] in `dtype` through tensor operations, on the weight's device.
+at::Tensor expandTensorOps(const WeightMatrix& weight, at::ScalarType dtype);
+
+/// The loops for one storage type. `instructions` must be available here.
+FormatKernels formatKernels(StorageType type, InstructionSet instructions);
+QuantizeRow quantizeRowKernel(InstructionSet instructions);
+
+} // namespace kvscope
