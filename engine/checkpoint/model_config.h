@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace kvscope
-{
+namespace kvscope {
 
 /// How far back a layer's queries may look, which decides the kind of its cache.
 enum class LayerKind {
@@ -22,9 +22,9 @@ enum class RotaryPairing {
 
 /// How rotary frequencies are derived from the base.
 enum class RotaryScheme {
-    Plain,       ///< base^(-2i/headDim)
-    Linear,      ///< plain frequencies divided by `scale`
-    GptOssLite,  ///< that architecture's own YaRN; see engine/model/rotary.h
+    Plain,      ///< base^(-2i/headDim)
+    Linear,     ///< plain frequencies divided by `scale`
+    GptOssLite, ///< that architecture's own YaRN; see engine/model/rotary.h
 };
 
 struct RotaryConfig
@@ -32,11 +32,11 @@ struct RotaryConfig
     RotaryScheme scheme = RotaryScheme::Plain;
     RotaryPairing pairing = RotaryPairing::Half;
     double base = 10000.0;
-    double scale = 1.0;                ///< context extension factor
+    double scale = 1.0;                 ///< context extension factor
     std::int64_t originalPositions = 0; ///< positions before extension (GptOssLite)
-    double betaFast = 32.0;            ///< GptOssLite: fast end of the ramp
-    double betaSlow = 1.0;             ///< GptOssLite: slow end of the ramp
-    bool hasMscale = true;             ///< GptOssLite: cos and sin are multiplied by 0.1 ln(scale) + 1
+    double betaFast = 32.0;             ///< GptOssLite: fast end of the ramp
+    double betaSlow = 1.0;              ///< GptOssLite: slow end of the ramp
+    bool hasMscale = true; ///< GptOssLite: cos and sin are multiplied by 0.1 ln(scale) + 1
     std::vector<float> frequencyDivisors; ///< GGUF `rope_freqs.weight`: one per pair, or empty
 };
 
@@ -44,20 +44,21 @@ struct RotaryConfig
 struct MoEConfig
 {
     std::int64_t numExperts = 0;
-    std::int64_t numActive = 0;   ///< top-k
-    std::int64_t numShared = 0;   ///< always on, added with weight 1
+    std::int64_t numActive = 0; ///< top-k
+    std::int64_t numShared = 0; ///< always on, added with weight 1
 };
 
 struct LayerConfig
 {
     LayerKind kind = LayerKind::Global;
-    std::int64_t window = 0;      ///< query i sees key j when 0 <= i - j < window; 0 where global
-    std::int64_t identityPairs = 0; ///< leading rotary pairs left unrotated (cos 1, sin 0, no mscale)
-    bool hasSink = false;         ///< one learned logit per query head
+    std::int64_t window = 0; ///< query i sees key j when 0 <= i - j < window; 0 where global
+    std::int64_t identityPairs =
+        0;                ///< leading rotary pairs left unrotated (cos 1, sin 0, no mscale)
+    bool hasSink = false; ///< one learned logit per query head
 };
 
-/// Everything about a decoder's shape that its forward pass and its cache need. Filled and checked by
-/// the checkpoint floor: every count is positive and the parts agree with each other.
+/// Everything about a decoder's shape that its forward pass and its cache need. Filled and checked
+/// by the checkpoint floor: every count is positive and the parts agree with each other.
 struct ModelConfig
 {
     std::string architecture; ///< "gpt-oss-lite" or "llama"
@@ -69,9 +70,10 @@ struct ModelConfig
     std::int64_t headDim = 0;        ///< D, even
     std::int64_t feedForwardDim = 0; ///< of one expert where there are experts
     double normEpsilon = 1e-5;
-    bool hasTiedHead = false;        ///< the head is the embedding matrix
+    bool hasTiedHead = false;          ///< the head is the embedding matrix
     std::int64_t trainedPositions = 0; ///< 0 where the file does not say
-    std::int64_t extendedPositions = 0; ///< what a rotary extension aims at; trainedPositions without one
+    std::int64_t extendedPositions =
+        0; ///< what a rotary extension aims at; trainedPositions without one
     RotaryConfig rotary;
     std::optional<MoEConfig> experts;
     std::vector<LayerConfig> layers; ///< one per layer, so its size is the number of layers
@@ -92,5 +94,12 @@ struct ModelConfig
 
 /// "gpt-oss-lite", "llama", ... as people write it, with the sizes: one line.
 std::string summary(const ModelConfig& config);
+
+/// Refuses numbers that no model has: counts that are not positive or so large that products of
+/// them overflow, query heads that the key/value heads do not divide, an odd head size, a window of
+/// 0, a base or epsilon that is not a positive finite number. \param file  where the configuration
+/// is from, for the message \throws CheckpointError naming the number, its limits and what was
+/// found
+void validate(const ModelConfig& config, std::string_view file);
 
 } // namespace kvscope

@@ -6,21 +6,31 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-namespace kvscope
-{
+namespace kvscope {
 
 /// How a tensor's elements are stored. Block formats hold 32 elements of one row per block.
 /// Source: ggml/docs gguf.md (type numbers), ggml-quants (block layouts).
 enum class StorageType {
-    F64, F32, F16, BF16,
-    I64, I32, I16, I8, U8, Bool,
+    F64,
+    F32,
+    F16,
+    BF16,
+    I64,
+    I32,
+    I16,
+    I8,
+    U8,
+    Bool,
     Q8_0, ///< 34 bytes: float16 scale d, 32 x int8 q; x = d q
-    Q4_0, ///< 18 bytes: float16 d, 16 bytes; element i is the low nibble of byte i, i + 16 the high; x = d (q - 8)
+    Q4_0, ///< 18 bytes: float16 d, 16 bytes; element i is the low nibble of byte i, i + 16 the
+          ///< high; x = d (q - 8)
     Q4_1, ///< 20 bytes: float16 d, float16 m, 16 bytes as Q4_0; x = d q + m
 };
 
@@ -30,7 +40,14 @@ std::string_view storageName(StorageType type);
 std::int64_t blockElements(StorageType type);
 /// Bytes a block takes.
 std::int64_t blockBytes(StorageType type);
-inline bool isQuantized(StorageType type) { return blockElements(type) > 1; }
+inline bool isQuantized(StorageType type)
+{
+    return blockElements(type) > 1;
+}
+
+/// Bytes that a tensor of this shape takes, or nothing where the product overflows or the innermost
+/// dimension is not a whole number of blocks. A tensor without dimensions has one element.
+std::optional<std::uint64_t> storedBytes(StorageType type, std::span<const std::int64_t> shape);
 
 /// One tensor's place in a file. `data` stays valid while the TensorFile lives.
 struct TensorInfo
@@ -50,7 +67,8 @@ std::string shapeText(std::span<const std::int64_t> shape);
 class TensorFile
 {
 public:
-    TensorFile(std::string path, MappedFile file, std::map<std::string, TensorInfo, std::less<>> tensors)
+    TensorFile(std::string path, MappedFile file,
+               std::map<std::string, TensorInfo, std::less<>> tensors)
         : m_path(std::move(path))
         , m_file(std::move(file))
         , m_tensors(std::move(tensors))

@@ -1,0 +1,142 @@
+#include "engine/checkpoint/architectures/gpt_oss_lite.h"
+
+#include <algorithm>
+#include <array>
+
+namespace kvscope {
+namespace {
+
+/// Switches of other models that would change the result; this architecture has none of them.
+constexpr std::array kForeignSwitches = {
+    "attention_bias", "mlp_bias",       "qkv_bias",      "use_bias",     "qk_norm",
+    "use_qk_norm",    "logit_soft_cap", "logit_softcap", "attn_softcap", "parallel_residual",
+};
+
+void refuseForeignSwitches(const ConfigObject& yaml)
+{
+    for (const char* key : kForeignSwitches) {
+        const nlohmann::json* value = yaml.find(key);
+        if (value != nullptr && *value != false && *value != 0)
+            yaml.fail(key, "is switched on, which a GPT-OSS-Lite model does not have");
+    }
+    for (const char* key : {"activation", "hidden_act"})
+        if (const auto name = yaml.text(key); name && *name != "silu" && *name != "swiglu")
+            yaml.fail(key, "is " + *name + ", silu was expected");
+}
+
+RotaryConfig readRotary(const ConfigObject& yaml)
+{
+    RotaryConfig rotary;
+    rotary.scheme = RotaryScheme::GptOssLite;
+    rotary.pairing = RotaryPairing::Adjacent;
+    rotary.base = yaml.requireNumber("rope_theta");
+    rotary.scale = yaml.requireNumber("yarn_scale_factor");
+    rotary.originalPositions = yaml.requireWholeNumber("yarn_original_max_seq_len");
+    rotary.betaFast = yaml.requireNumber("yarn_beta_fast");
+    rotary.betaSlow = yaml.requireNumber("yarn_beta_slow");
+    rotary.hasMscale = yaml.requireFlag("yarn_mscale");
+    return rotary;
+}
+
+/// \pre headDim was read; limits are checked later, so nothing may be computed that could overflow
+std::vector<LayerConfig> readLayers(const ConfigObject& yaml, std::int64_t headDim)
+{
+    const std::int64_t count = yaml.requireWholeNumber("n_layers");
+    if (count < 1 || count > 1024) // before anything is allocated on the file's word
+        yaml.fail("n_layers", "is " + std::to_string(count) + "; 1 to 1024 was expected");
+    const std::int64_t window = yaml.requireWholeNumber("window_size");
+    const bool hasSink = yaml.requireFlag("sink_bias");
+    const bool prunesGlobal = yaml.requireFlag("yarn_prune_rope_global");
+    std::vector<LayerConfig> layers(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+        layers[i].hasSink = hasSink;
+        if (i % 2 == 0) {
+            layers[i].kind = LayerKind::Windowed;
+            layers[i].window = window;
+        } else if (prunesGlobal) {
+            layers[i].identityPairs = headDim / 4;
+        }
+    }
+    return layers;
+}
+
+FeedForwardTensors bindExpert(const ModelConfig& config, TensorBinder& binder,
+                              const std::string& prefix)
+{
+    const TensorBinder::Shape inner = {config.feedForwardDim, config.modelWidth};
+    return {.gate = binder.matrix(prefix + "w1.weight", inner),
+            .up = binder.matrix(prefix + "w3.weight", inner),
+            .down =
+                binder.matrix(prefix + "w2.weight", {config.modelWidth, config.feedForwardDim})};
+}
+
+LayerTensors bindLayer(const ModelConfig& config, TensorBinder& binder, std::int64_t index)
+{
+    const std::int64_t width = config.modelWidth;
+    const std::int64_t queryWidth = config.numHeads * config.headDim;
+    const std::string block = "blocks." + std::to_string(index) + ".";
+    LayerTensors layer;
+    layer.attentionNorm = binder.vector(block + "norm1.weight", width);
+    layer.query = binder.matrix(block + "attn.q_proj.weight", {queryWidth, width});
+    layer.keyValue = binder.matrix(block + "attn.kv_proj.weight",
+                                   {2 * config.numKvHeads * config.headDim, width});
+    layer.output = binder.matrix(block + "attn.o_proj.weight", {width, queryWidth});
+    if (config.layers[static_cast<std::size_t>(index)].hasSink)
+        layer.sink = binder.vector(block + "attn.sink_bias", config.numHeads);
+    layer.feedForwardNorm = binder.vector(block + "norm2.weight", width);
+    layer.router =
+        binder.matrix(block + "moe.router.gate.weight", {config.experts->numExperts, width});
+    for (std::int64_t e = 0; e < config.experts->numExperts; ++e)
+        layer.experts.push_back(
+            bindExpert(config, binder, block + "moe.experts." + std::to_string(e) + "."));
+    for (std::int64_t s = 0; s < config.experts->numShared; ++s)
+        layer.sharedExperts.push_back(
+            bindExpert(config, binder, block + "moe.shared_experts." + std::to_string(s) + "."));
+    return layer;
+}
+
+} // namespace
+
+ModelConfig readGptOssLiteConfig(const ConfigObject& yaml)
+{
+    refuseForeignSwitches(yaml);
+    ModelConfig config;
+    config.architecture = "gpt-oss-lite";
+    config.vocabularySize = yaml.requireWholeNumber("vocab_size");
+    config.modelWidth = yaml.requireWholeNumber("d_model");
+    config.numHeads = yaml.requireWholeNumber("n_heads");
+    config.numKvHeads = yaml.requireWholeNumber("n_kv_heads");
+    config.headDim = yaml.requireWholeNumber("head_dim");
+    config.feedForwardDim = yaml.requireWholeNumber("ffn_dim");
+    config.normEpsilon = yaml.number("rms_norm_eps").value_or(1e-5);
+    config.hasTiedHead = yaml.flag("weight_tying").value_or(true);
+    config.experts = MoEConfig{.numExperts = yaml.requireWholeNumber("n_routed_experts"),
+                               .numActive = yaml.requireWholeNumber("n_activated_experts"),
+                               .numShared = yaml.requireWholeNumber("n_shared_experts")};
+    config.rotary = readRotary(yaml);
+    config.layers = readLayers(yaml, config.headDim);
+    config.trainedPositions =
+        yaml.wholeNumber("max_seq_len").value_or(config.rotary.originalPositions);
+    config.extendedPositions = config.trainedPositions;
+    if (config.rotary.scale > 1.0)
+        config.extendedPositions =
+            std::max(config.trainedPositions,
+                     yaml.wholeNumber("yarn_target_seq_len").value_or(config.trainedPositions));
+    return config;
+}
+
+ModelTensors bindGptOssLite(const ModelConfig& config, TensorBinder& binder)
+{
+    const TensorBinder::Shape table = {config.vocabularySize, config.modelWidth};
+    ModelTensors tensors;
+    tensors.embedding = binder.matrix("embed.weight", table);
+    tensors.finalNorm = binder.vector("norm.weight", config.modelWidth);
+    if (!config.hasTiedHead)
+        tensors.head = binder.matrix("head.weight", table);
+    for (std::int64_t i = 0; i < config.numLayers(); ++i)
+        tensors.layers.push_back(bindLayer(config, binder, i));
+    binder.finish("a GPT-OSS-Lite model of " + std::to_string(config.numLayers()) + " layers");
+    return tensors;
+}
+
+} // namespace kvscope

@@ -1,0 +1,381 @@
+#include "engine/checkpoint/gguf_parser.h"
+
+#include "engine/checkpoint/byte_reader.h"
+#include "engine/checkpoint/checked_math.h"
+#include "engine/checkpoint/ggml_types.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <set>
+
+namespace kvscope {
+namespace {
+
+// The least a metadata entry takes (key length, one letter, type, one byte) and a tensor entry
+// (name length, one letter, rank, type, offset): more entries than fit are a lie.
+constexpr std::uint64_t kLeastEntryBytes = 8 + 1 + 4 + 1;
+constexpr std::uint64_t kLeastTensorBytes = 8 + 1 + 4 + 4 + 8;
+constexpr std::uint64_t kMaxNameBytes = 65535; // the format's limit for keys
+constexpr std::uint64_t kMaxAlignment = 1 << 20;
+constexpr std::uint32_t kMaxRank = 4; // GGML_MAX_DIMS
+constexpr std::string_view kAlignmentKey = "general.alignment";
+
+// Source: ggml/docs/gguf.md, gguf_metadata_value_type.
+enum class ValueType : std::uint32_t {
+    U8,
+    I8,
+    U16,
+    I16,
+    U32,
+    I32,
+    F32,
+    Bool,
+    Text,
+    Array,
+    U64,
+    I64,
+    F64,
+    Count,
+};
+
+struct TensorEntry
+{
+    std::string name;
+    std::vector<std::int64_t> shape;
+    std::uint32_t typeNumber = 0;
+    std::uint64_t offset = 0; ///< from the start of the data
+    std::uint64_t bytes = 0;  ///< 0 where the type is not known
+};
+
+class Parser
+{
+public:
+    Parser(std::span<const std::byte> bytes, const std::string& file)
+        : m_bytes(bytes)
+        , m_reader(bytes, file)
+        , m_file(file)
+    {
+    }
+
+    GgufContent parse()
+    {
+        readMagic();
+        const auto numTensors = readCount("tensors", kLeastTensorBytes);
+        const auto numEntries = readCount("metadata entries", kLeastEntryBytes);
+        for (std::uint64_t i = 0; i < numEntries; ++i)
+            readEntry();
+        readAlignment();
+        std::vector<TensorEntry> entries;
+        for (std::uint64_t i = 0; i < numTensors; ++i)
+            entries.push_back(readTensor());
+        placeTensors(std::move(entries));
+        return std::move(m_content);
+    }
+
+private:
+    void readMagic()
+    {
+        if (m_reader.remaining() < 4 || m_reader.take(4, "the magic") != "GGUF")
+            failIn(m_file, "is not a GGUF file: it does not begin with GGUF");
+        const auto version = m_reader.read<std::uint32_t>("the version");
+        if (version != 0 && (version & 0xffffU) == 0)
+            failIn(m_file, "is a big-endian GGUF file; only little-endian ones are read. "
+                           "Convert it with gguf_convert_endian.py of llama.cpp.");
+        if (version != 2 && version != 3)
+            failIn(m_file,
+                   "is GGUF version " + std::to_string(version) + "; versions 2 and 3 are read");
+        m_content.version = version;
+    }
+
+    std::uint64_t readCount(const std::string& what, std::uint64_t leastBytes)
+    {
+        const auto count = m_reader.read<std::uint64_t>("the number of " + what);
+        if (count > m_reader.remaining() / leastBytes)
+            failIn(m_file, "claims " + std::to_string(count) + " " + what + ", but only " +
+                               std::to_string(m_reader.remaining()) + " bytes follow");
+        return count;
+    }
+
+    std::string readText(const std::string& what, std::uint64_t limit)
+    {
+        const auto length = m_reader.read<std::uint64_t>("the length of " + what);
+        if (length > limit)
+            failIn(m_file, what + " would be " + std::to_string(length) + " bytes long, " +
+                               std::to_string(limit) + " are allowed");
+        return std::string(m_reader.take(length, what));
+    }
+
+    void readEntry()
+    {
+        std::string key = readText("a metadata key", kMaxNameBytes);
+        const std::string what = "the metadata key " + printable(key);
+        if (key.empty())
+            failIn(m_file, "has a metadata key without a name");
+        if (m_content.metadata.contains(key))
+            failIn(m_file, what + " is there twice");
+        GgufValue value = readValue(readType(what), what);
+        m_content.metadata.emplace(std::move(key), std::move(value));
+    }
+
+    ValueType readType(const std::string& what)
+    {
+        const auto number = m_reader.read<std::uint32_t>("the type of " + what);
+        if (number >= static_cast<std::uint32_t>(ValueType::Count))
+            failIn(m_file, what + " has the unknown value type " + std::to_string(number));
+        return static_cast<ValueType>(number);
+    }
+
+    bool readBool(const std::string& what)
+    {
+        const auto byte = m_reader.read<std::uint8_t>(what);
+        if (byte > 1)
+            failIn(m_file,
+                   what + " is a boolean of value " + std::to_string(byte) + ", neither 0 nor 1");
+        return byte == 1;
+    }
+
+    GgufValue readValue(ValueType type, const std::string& what)
+    {
+        switch (type) {
+        case ValueType::U8:
+            return std::uint64_t{m_reader.read<std::uint8_t>(what)};
+        case ValueType::U16:
+            return std::uint64_t{m_reader.read<std::uint16_t>(what)};
+        case ValueType::U32:
+            return std::uint64_t{m_reader.read<std::uint32_t>(what)};
+        case ValueType::U64:
+            return m_reader.read<std::uint64_t>(what);
+        case ValueType::I8:
+            return std::int64_t{m_reader.read<std::int8_t>(what)};
+        case ValueType::I16:
+            return std::int64_t{m_reader.read<std::int16_t>(what)};
+        case ValueType::I32:
+            return std::int64_t{m_reader.read<std::int32_t>(what)};
+        case ValueType::I64:
+            return m_reader.read<std::int64_t>(what);
+        case ValueType::F32:
+            return double{m_reader.read<float>(what)};
+        case ValueType::F64:
+            return m_reader.read<double>(what);
+        case ValueType::Bool:
+            return readBool(what);
+        case ValueType::Text:
+            return readText(what, m_reader.remaining());
+        case ValueType::Array:
+        case ValueType::Count:
+            break;
+        }
+        return readArray(what);
+    }
+
+    template <typename Stored, typename Wide>
+    GgufArray readNumbers(std::uint64_t count, const std::string& what)
+    {
+        const auto bytes = checkedMultiply(count, sizeof(Stored));
+        if (!bytes)
+            failIn(m_file, what + " claims " + std::to_string(count) + " values");
+        const std::string_view data = m_reader.take(*bytes, what);
+        std::vector<Wide> values(count);
+        for (std::uint64_t i = 0; i < count; ++i) {
+            Stored value;
+            std::memcpy(&value, data.data() + i * sizeof(Stored), sizeof(Stored));
+            values[i] = static_cast<Wide>(value);
+        }
+        return values;
+    }
+
+    GgufArray readTexts(std::uint64_t count, const std::string& what)
+    {
+        if (count > m_reader.remaining() / sizeof(std::uint64_t))
+            failIn(m_file, what + " claims " + std::to_string(count) + " texts, but only " +
+                               std::to_string(m_reader.remaining()) + " bytes follow");
+        std::vector<std::string> values;
+        values.reserve(count);
+        for (std::uint64_t i = 0; i < count; ++i)
+            values.push_back(readText(what, m_reader.remaining()));
+        return values;
+    }
+
+    GgufArray readBools(std::uint64_t count, const std::string& what)
+    {
+        if (count > m_reader.remaining())
+            failIn(m_file, what + " claims " + std::to_string(count) + " values, but only " +
+                               std::to_string(m_reader.remaining()) + " bytes follow");
+        std::vector<bool> values(count);
+        for (std::uint64_t i = 0; i < count; ++i)
+            values[i] = readBool(what);
+        return values;
+    }
+
+    GgufArray readArray(const std::string& what)
+    {
+        const ValueType type = readType(what);
+        const auto count = m_reader.read<std::uint64_t>("the length of " + what);
+        switch (type) {
+        case ValueType::U8:
+            return readNumbers<std::uint8_t, std::uint64_t>(count, what);
+        case ValueType::U16:
+            return readNumbers<std::uint16_t, std::uint64_t>(count, what);
+        case ValueType::U32:
+            return readNumbers<std::uint32_t, std::uint64_t>(count, what);
+        case ValueType::U64:
+            return readNumbers<std::uint64_t, std::uint64_t>(count, what);
+        case ValueType::I8:
+            return readNumbers<std::int8_t, std::int64_t>(count, what);
+        case ValueType::I16:
+            return readNumbers<std::int16_t, std::int64_t>(count, what);
+        case ValueType::I32:
+            return readNumbers<std::int32_t, std::int64_t>(count, what);
+        case ValueType::I64:
+            return readNumbers<std::int64_t, std::int64_t>(count, what);
+        case ValueType::F32:
+            return readNumbers<float, double>(count, what);
+        case ValueType::F64:
+            return readNumbers<double, double>(count, what);
+        case ValueType::Bool:
+            return readBools(count, what);
+        case ValueType::Text:
+            return readTexts(count, what);
+        case ValueType::Array:
+        case ValueType::Count:
+            break;
+        }
+        failIn(m_file, what + " is an array of arrays, which is not read");
+    }
+
+    void readAlignment()
+    {
+        const auto found = m_content.metadata.find(kAlignmentKey);
+        if (found == m_content.metadata.end())
+            return;
+        const auto* value = std::get_if<std::uint64_t>(&found->second);
+        if (value == nullptr || !std::has_single_bit(*value) || *value > kMaxAlignment)
+            failIn(m_file,
+                   "general.alignment is " +
+                       (value != nullptr ? std::to_string(*value) : "not an unsigned number") +
+                       "; a power of two up to 1048576 was expected");
+        m_content.alignment = *value;
+    }
+
+    TensorEntry readTensor()
+    {
+        TensorEntry tensor;
+        tensor.name = readText("a tensor's name", kMaxNameBytes);
+        if (tensor.name.empty())
+            failIn(m_file, "has a tensor without a name");
+        const std::string what = printable(tensor.name);
+        const auto rank = m_reader.read<std::uint32_t>("the number of dimensions of " + what);
+        if (rank > kMaxRank)
+            failIn(m_file,
+                   what + " has " + std::to_string(rank) + " dimensions, at most 4 are allowed");
+        for (std::uint32_t i = 0; i < rank; ++i) {
+            const auto size = m_reader.read<std::uint64_t>("the shape of " + what);
+            if (size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+                failIn(m_file, what + " has a dimension of " + std::to_string(size));
+            // The file has the innermost dimension first.
+            tensor.shape.insert(tensor.shape.begin(), static_cast<std::int64_t>(size));
+        }
+        tensor.typeNumber = m_reader.read<std::uint32_t>("the type of " + what);
+        tensor.offset = m_reader.read<std::uint64_t>("the offset of " + what);
+        tensor.bytes = storedSize(tensor);
+        return tensor;
+    }
+
+    std::uint64_t storedSize(const TensorEntry& tensor) const
+    {
+        const GgmlType* type = findGgmlType(tensor.typeNumber);
+        if (type == nullptr)
+            return 0;
+        const auto row = static_cast<std::uint64_t>(tensor.shape.empty() ? 1 : tensor.shape.back());
+        const std::string what = printable(tensor.name) + " is " + std::string(type->name) + " " +
+                                 shapeText(tensor.shape);
+        if (row % type->elements != 0)
+            failIn(m_file,
+                   what + ", whose rows are not whole blocks of " + std::to_string(type->elements));
+        std::optional<std::uint64_t> count = 1;
+        for (const std::int64_t size : tensor.shape)
+            if (count)
+                count = checkedMultiply(*count, static_cast<std::uint64_t>(size));
+        const auto bytes =
+            count ? checkedMultiply(*count / type->elements, type->bytes) : std::nullopt;
+        if (!bytes)
+            failIn(m_file, what + ", more bytes than can be counted");
+        return *bytes;
+    }
+
+    /// Checks where every tensor lies and sorts them into those that are read and those that are
+    /// not.
+    void placeTensors(std::vector<TensorEntry> entries)
+    {
+        if (entries.empty())
+            return;
+        // Cannot overflow: the position is inside the file, and the alignment at most 2^20.
+        const std::uint64_t start = (m_reader.position() + m_content.alignment - 1) /
+                                    m_content.alignment * m_content.alignment;
+        if (start > m_bytes.size())
+            failIn(m_file, "ends before its tensors' data, which should begin at byte " +
+                               std::to_string(start));
+        std::stable_sort(entries.begin(), entries.end(),
+                         [](const auto& a, const auto& b) { return a.offset < b.offset; });
+        const TensorEntry* previous = nullptr;
+        for (TensorEntry& tensor : entries) {
+            checkPlace(tensor, previous, m_bytes.size() - start);
+            if (tensor.bytes > 0)
+                previous = &tensor;
+        }
+        for (TensorEntry& tensor : entries)
+            addTensor(tensor, start);
+    }
+
+    void checkPlace(const TensorEntry& tensor, const TensorEntry* previous,
+                    std::uint64_t dataBytes) const
+    {
+        const std::string what = printable(tensor.name);
+        if (tensor.offset % m_content.alignment != 0)
+            failIn(m_file, what + " begins at data byte " + std::to_string(tensor.offset) +
+                               ", which is not a multiple of the alignment " +
+                               std::to_string(m_content.alignment));
+        const auto end = checkedAdd(tensor.offset, tensor.bytes);
+        if (!end || *end > dataBytes)
+            failIn(m_file, what + " takes " + std::to_string(tensor.bytes) +
+                               " bytes from data byte " + std::to_string(tensor.offset) +
+                               ", but the data has " + std::to_string(dataBytes) +
+                               ". The file is damaged or was not copied whole.");
+        if (tensor.bytes > 0 && previous != nullptr &&
+            tensor.offset < previous->offset + previous->bytes)
+            failIn(m_file, what + " overlaps " + printable(previous->name));
+    }
+
+    void addTensor(TensorEntry& entry, std::uint64_t start)
+    {
+        if (!m_names.insert(entry.name).second)
+            failIn(m_file, "names the tensor " + printable(entry.name) + " twice");
+        const GgmlType* type = findGgmlType(entry.typeNumber);
+        if (type == nullptr || !type->storage) {
+            m_content.unread.push_back({entry.name, entry.typeNumber, std::move(entry.shape)});
+            return;
+        }
+        TensorInfo tensor{.name = entry.name,
+                          .type = *type->storage,
+                          .shape = std::move(entry.shape),
+                          .fileOffset = start + entry.offset,
+                          .data = m_bytes.subspan(start + entry.offset, entry.bytes)};
+        m_content.tensors.emplace(std::move(entry.name), std::move(tensor));
+    }
+
+    std::span<const std::byte> m_bytes;
+    ByteReader m_reader;
+    const std::string& m_file;
+    std::set<std::string, std::less<>> m_names;
+    GgufContent m_content;
+};
+
+} // namespace
+
+GgufContent parseGguf(std::span<const std::byte> bytes, const std::string& file)
+{
+    return Parser(bytes, file).parse();
+}
+
+} // namespace kvscope

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "engine/checkpoint/tensor_file.h"
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kvscope {
+
+/// Finds a family's tensors by name and shape, and notes what is missing and what nobody asked for.
+///
+/// Matrices may be stored as F32, F16, BF16, Q8_0, Q4_0 or Q4_1, vectors as F32, F16 or BF16.
+class TensorBinder
+{
+public:
+    using Shape = std::vector<std::int64_t>;
+
+    /// \param configFile  named where a tensor disagrees with the configuration
+    /// \throws CheckpointError if two files hold a tensor of the same name
+    TensorBinder(const std::vector<std::shared_ptr<const TensorFile>>& files,
+                 std::string configFile);
+
+    /// The tensor, or null where it is missing, which finish() reports.
+    /// \throws CheckpointError if it has another shape or a type that cannot be computed with
+    const TensorInfo* matrix(const std::string& name, const Shape& shape);
+    const TensorInfo* vector(const std::string& name, std::int64_t size);
+    bool has(std::string_view name) const;
+    /// A tensor that may be there and is not read: HF's rotary_emb.inv_freq buffers.
+    void ignore(std::string_view name) { m_used.emplace(name); }
+    void ignoreEndingWith(std::string_view suffix);
+
+    /// \param model  what was asked for: "a llama model of 30 layers"
+    /// \throws CheckpointError naming missing tensors, or those that are no part of the model
+    void finish(const std::string& model) const;
+
+private:
+    enum class Use { Matrix, Vector };
+    const TensorInfo* bind(const std::string& name, const Shape& shape, Use use);
+
+    std::vector<std::shared_ptr<const TensorFile>> m_files;
+    std::string m_configFile;
+    std::set<std::string, std::less<>> m_used;
+    std::vector<std::string> m_missing; ///< the first few names
+    std::int64_t m_numMissing = 0;
+};
+
+} // namespace kvscope
