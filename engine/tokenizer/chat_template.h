@@ -1,11 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace kvscope
-{
+namespace kvscope {
 
 enum class ChatRole { System, User, Assistant };
 
@@ -22,9 +22,19 @@ struct ChatMessage
 
 /// Turns a conversation into the prompt text a model was trained on.
 ///
-/// The forms known are ChatML (with the default system text of the file's template, as SmolLM2's has) and
-/// plain (no template: turns separated by blank lines). A file's template that is neither is said so in
-/// `note()`, and ChatML is used where its control tokens exist, otherwise plain.
+/// ChatML: the template of SmolLM2, Qwen and their like, with the default system text that the
+/// file's template states. Only templates that do exactly this, however they are spelled, are
+/// recognised.
+///
+/// Plain, for files without a template: where all turns are the user's, their texts apart by blank
+/// lines and nothing else, so that a base model continues them; otherwise a system text as it is,
+/// then "User: " and "Assistant: " before each turn, apart by blank lines, and "Assistant:" to open
+/// one.
+///
+/// A file's template that is not recognised is said so in `note()`, and ChatML (without a default
+/// system text) is used where its control tokens exist, otherwise plain. Contents go in as they
+/// are: what spells a control token in a message becomes one when the text is encoded with control
+/// tokens parsed, as in the references.
 class ChatTemplate
 {
 public:
@@ -46,7 +56,8 @@ public:
 private:
     enum class Form { ChatMl, Plain };
     Form m_form = Form::Plain;
-    std::string m_defaultSystem; ///< ChatML: the system text used when a chat has none; may be empty
+    std::optional<std::string>
+        m_defaultSystem; ///< ChatML: put first where a chat has no system turn
     std::string m_note;
 };
 

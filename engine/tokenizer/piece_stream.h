@@ -3,11 +3,10 @@
 #include <string>
 #include <string_view>
 
-namespace kvscope
-{
+namespace kvscope {
 
-/// Joins token pieces into text that is UTF-8 at every step: bytes of an unfinished character wait for
-/// the next piece. Concatenating everything returned, and then flush(), gives all text.
+/// Joins token pieces into text that is UTF-8 at every step: bytes of an unfinished character wait
+/// for the next piece. Concatenating everything returned, and then flush(), gives all text.
 class PieceStream
 {
 public:

@@ -9,8 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace kvscope
-{
+namespace kvscope {
 
 using TokenId = std::int64_t;
 
@@ -24,12 +23,15 @@ public:
     virtual ~Tokenizer() = default;
 
     /// No BOS is added. Time is linear in the text, up to a logarithm.
-    /// \throws TokenizerError for text that is not UTF-8 (naming the byte), or a byte without a token.
+    /// \throws TokenizerError for text that is not UTF-8 (naming the byte), or a byte without a
+    /// token.
     virtual std::vector<TokenId> encode(std::string_view text, ControlTokens control) const = 0;
     /// The bytes a token stands for; not always whole characters. Control tokens give their name.
     /// \throws ArgumentError for an id outside the vocabulary.
     virtual std::string piece(TokenId id) const = 0;
-    /// The text of ids in sequence, as bytes. `SkipControl` leaves control tokens out.
+    /// The text of ids in sequence, as bytes; control tokens give their name. Of the space that
+    /// sentencepiece puts in front of a text nothing is left. `decode(encode(text, ...))` is
+    /// `text`. \throws ArgumentError for an id outside the vocabulary.
     virtual std::string decode(const std::vector<TokenId>& ids) const = 0;
     virtual bool isControl(TokenId id) const = 0;
     /// The control or user-defined token spelled `text`, if there is one.

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace kvscope {
+
+struct BpeVocabulary;
+
+/// The GGUF token types that matter to encoding. Source: ggml docs/gguf.md,
+/// tokenizer.ggml.token_type.
+constexpr std::int32_t kControlTokenType = 3;
+constexpr std::int32_t kUserDefinedTokenType = 4;
+
+/// The byte string that `token` spells in GPT-2's alphabet of printable characters (space is
+/// U+0120), or nothing where it holds a character outside it. Source: OpenAI GPT-2 encoder.py,
+/// bytes_to_unicode.
+std::optional<std::string> bytesFromAlphabet(std::string_view token);
+
+/// The merges of a byte-level BPE vocabulary, and merging itself: the pair of lowest rank first, of
+/// equal ones the leftmost. Immutable, so any thread may use it.
+class BpeMerger
+{
+public:
+    /// Working memory of encodeWord, kept between words to spare allocations.
+    struct Scratch
+    {
+        struct Symbol
+        {
+            std::int32_t token;
+            std::int32_t previous; ///< -1 at the front
+            std::int32_t next;     ///< -1 at the end
+        };
+        struct Candidate
+        {
+            std::int32_t rank;
+            std::int32_t left; ///< index of the left symbol
+            std::int32_t leftToken;
+            std::int32_t rightToken;
+            std::int32_t merged;
+        };
+        std::vector<Symbol> symbols;
+        std::vector<Candidate> heap;
+    };
+
+    /// \throws TokenizerError for a merge that is not two tokens making a third, naming it.
+    explicit BpeMerger(const BpeVocabulary& vocabulary);
+
+    /// Whether single byte `byte` has a token; text that holds one without cannot be encoded.
+    bool hasToken(std::uint8_t byte) const { return m_byteTokens[byte] >= 0; }
+
+    /// Appends the tokens of one stretch of text. O(n log n) in its bytes: a linked list of symbols
+    /// and a heap of candidate pairs. \param word  shorter than 2^31 bytes, each of which has a
+    /// token
+    void encodeWord(std::string_view word, Scratch& scratch, std::vector<std::int64_t>& ids) const;
+
+private:
+    struct Merge
+    {
+        std::int32_t rank;
+        std::int32_t merged;
+    };
+    void offer(Scratch& scratch, std::int32_t left) const;
+
+    std::array<std::int32_t, 256> m_byteTokens{};      ///< -1 where the byte has no token
+    std::unordered_map<std::uint64_t, Merge> m_merges; ///< (left << 32 | right) to its merge
+};
+
+} // namespace kvscope
