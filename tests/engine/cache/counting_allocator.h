@@ -1,0 +1,41 @@
+#pragma once
+
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
+
+namespace kvscope {
+
+/// While it lives, counts the tensors' allocations on the CPU.
+class CountingAllocator : public c10::Allocator
+{
+public:
+    CountingAllocator()
+        : m_inner(c10::GetCPUAllocator())
+    {
+        c10::SetCPUAllocator(this, kPriority);
+    }
+    ~CountingAllocator() override { c10::SetCPUAllocator(m_inner, kPriority); }
+    CountingAllocator(const CountingAllocator&) = delete;
+    CountingAllocator& operator=(const CountingAllocator&) = delete;
+
+    int count() const { return m_count; }
+
+    c10::DataPtr allocate(std::size_t bytes) override
+    {
+        ++m_count;
+        return m_inner->allocate(bytes);
+    }
+    c10::DeleterFnPtr raw_deleter() const override { return m_inner->raw_deleter(); }
+    void copy_data(void* to, const void* from, std::size_t bytes) const override
+    {
+        m_inner->copy_data(to, from, bytes);
+    }
+
+private:
+    static constexpr std::uint8_t kPriority = 100; ///< above the default of 0
+
+    c10::Allocator* m_inner;
+    int m_count = 0;
+};
+
+} // namespace kvscope
