@@ -6,33 +6,34 @@
 
 #include <cstdint>
 
-namespace kvscope
-{
+namespace kvscope {
 
 struct AttentionSettings
 {
-    double scale = 1.0;       ///< multiplies q·k, usually 1/sqrt(D)
-    std::int64_t window = 0;  ///< query i sees key j when 0 <= i - j < window; 0: every j <= i
-    at::Tensor sinks;         ///< [H] float32, already clamped: one more softmax column with zero value per head;
-                              ///< undefined: none
+    double scale = 1.0;      ///< multiplies q·k, usually 1/sqrt(D)
+    std::int64_t window = 0; ///< query i sees key j when 0 <= i - j < window; 0: every j <= i
+    at::Tensor sinks; ///< [H] float32, already clamped: one more softmax column with zero value per
+                      ///< head; undefined: none
 };
 
-/// Softmax attention of a chunk's queries over a cache view, grouped heads, windows and sinks inside.
+/// Softmax attention of a chunk's queries over a cache view, grouped heads, windows and sinks
+/// inside.
 ///
-/// Query t sits at position firstQueryPosition + t; view.firstPosition() + index is a key's position. A
-/// sink multiplies the output by sigmoid(lse - sink), lse being the log-sum-exp over the visible keys.
-/// Query head h reads key/value head h / (H / Hkv). A query must see at least one key.
+/// Query t sits at position firstQueryPosition + t; view.firstPosition() + index is a key's
+/// position. A sink multiplies the output by sigmoid(lse - sink), lse being the log-sum-exp over
+/// the visible keys. Query head h reads key/value head h / (H / Hkv). A query must see at least one
+/// key.
 ///
-/// CPU: tiles of keys, float32 sums and no score matrix kept; heads, query blocks and (for few queries) parts
-/// of the cache go to different threads and are merged by log-sum-exp; keys outside a window are not read.
-/// \param q  [B, T, H, D] contiguous; float32 on the CPU, the compute dtype on CUDA.
-/// \param view  keys and values float32, bfloat16 or float16.
-/// \returns [B, T, H, D], dtype of q.
+/// CPU: tiles of keys, float32 sums and no score matrix kept; heads, query blocks and (for few
+/// queries) parts of the cache go to different threads and are merged by log-sum-exp; keys outside
+/// a window are not read. \param q  [B, T, H, D] contiguous; float32 on the CPU, the compute dtype
+/// on CUDA. \param view  keys and values float32, bfloat16 or float16. \returns [B, T, H, D], dtype
+/// of q.
 at::Tensor attention(const at::Tensor& q, const KVView& view, std::int64_t firstQueryPosition,
                      const AttentionSettings& settings);
 
 /// The same with dense scores and masks in a few tensor operations, on any device: the definition.
-at::Tensor attentionReference(const at::Tensor& q, const KVView& view, std::int64_t firstQueryPosition,
-                              const AttentionSettings& settings);
+at::Tensor attentionReference(const at::Tensor& q, const KVView& view,
+                              std::int64_t firstQueryPosition, const AttentionSettings& settings);
 
 } // namespace kvscope

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "engine/kernels/attention.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace kvscope {
+
+/// What the CUDA module (libkvscope_cuda.so) offers. It is a library of its own so that programs
+/// that stay on the CPU never load LibTorch's CUDA half, some 1 GB.
+struct CudaKernels
+{
+    /// Devices that can be used; 0 where the driver reports an error.
+    int (*deviceCount)();
+    /// attention() for one token; see decode_attention.h for its limits, which the caller has
+    /// checked.
+    at::Tensor (*decodeAttention)(const at::Tensor& q, const KVView& view,
+                                  std::int64_t firstQueryPosition,
+                                  const AttentionSettings& settings);
+};
+
+/// Loads LibTorch's CUDA libraries and our CUDA kernels, once; later calls return at once.
+/// Thread-safe.
+///
+/// Call it before the first tensor is made: LibTorch asks once whether CUDA is there, at the first
+/// operation that might want to know, and keeps the answer.
+/// \throws ArgumentError saying what is missing: CUDA kernels in this build, an NVIDIA driver, a
+/// GPU, or
+///         one of the libraries; and where CUDA was asked for too late.
+void ensureCudaBackend();
+
+/// The loaded kernels, or null before ensureCudaBackend() succeeded.
+const CudaKernels* cudaKernels();
+
+/// Whether the build compiled CUDA kernels (there was a CUDA 13 compiler).
+bool hasCudaBuild();
+
+} // namespace kvscope

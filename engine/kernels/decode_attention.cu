@@ -1,0 +1,303 @@
+#include "engine/kernels/decode_attention.h"
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+namespace kvscope {
+
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kWarps = kThreads / 32;
+constexpr int kTileKeys = 64;
+constexpr int kLanesPerKey = 8;
+constexpr unsigned kAllLanes = 0xffffffffU;
+
+__device__ float2 loadPair(const float* from)
+{
+    return *reinterpret_cast<const float2*>(from);
+}
+__device__ float2 loadPair(const __nv_bfloat16* from)
+{
+    return __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(from));
+}
+__device__ float2 loadPair(const __half* from)
+{
+    return __half22float2(*reinterpret_cast<const __half2*>(from));
+}
+
+__device__ float loadNumber(const void* from, CudaNumber type, std::int64_t index)
+{
+    switch (type) {
+    case CudaNumber::BFloat16:
+        return __bfloat162float(static_cast<const __nv_bfloat16*>(from)[index]);
+    case CudaNumber::Float16:
+        return __half2float(static_cast<const __half*>(from)[index]);
+    default:
+        return static_cast<const float*>(from)[index];
+    }
+}
+
+__device__ void storeNumber(void* to, CudaNumber type, std::int64_t index, float x)
+{
+    switch (type) {
+    case CudaNumber::BFloat16:
+        static_cast<__nv_bfloat16*>(to)[index] = __float2bfloat16(x);
+        break;
+    case CudaNumber::Float16:
+        static_cast<__half*>(to)[index] = __float2half(x);
+        break;
+    default:
+        static_cast<float*>(to)[index] = x;
+    }
+}
+
+__device__ float warpMax(float x)
+{
+    for (int offset = 16; offset > 0; offset /= 2)
+        x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, offset));
+    return x;
+}
+
+__device__ float warpSum(float x)
+{
+    for (int offset = 16; offset > 0; offset /= 2)
+        x += __shfl_xor_sync(kAllLanes, x, offset);
+    return x;
+}
+
+__device__ std::int64_t offsetOf(const std::int64_t (&strides)[3], std::int64_t index)
+{
+    return blockIdx.z * strides[0] + blockIdx.y * strides[1] + index * strides[2];
+}
+
+__device__ const DecodePiece& pieceAt(const DecodeAttentionLaunch& call, std::int64_t position)
+{
+    int i = 0;
+    while (i + 1 < call.numPieces && position >= call.pieces[i + 1].firstPosition)
+        ++i;
+    return call.pieces[i];
+}
+
+template <typename Element>
+__device__ const Element* keyAt(const DecodeAttentionLaunch& call, std::int64_t position)
+{
+    const DecodePiece& piece = pieceAt(call, position);
+    return static_cast<const Element*>(piece.keys) +
+           offsetOf(piece.keyStrides, position - piece.firstPosition);
+}
+
+template <typename Element>
+__device__ const Element* valueAt(const DecodeAttentionLaunch& call, std::int64_t position)
+{
+    const DecodePiece& piece = pieceAt(call, position);
+    return static_cast<const Element*>(piece.values) +
+           offsetOf(piece.valueStrides, position - piece.firstPosition);
+}
+
+/// What a block's threads share. MaxGroup >= call.group; the rows beyond it hold zeros or are not
+/// read.
+template <int MaxGroup>
+struct SplitState
+{
+    float q[MaxGroup * kDecodeMaxHeadDim]; ///< [MaxGroup, D], scaled
+    float scores[MaxGroup][kTileKeys];
+    float max[MaxGroup];
+    float sum[MaxGroup];
+    float alpha[MaxGroup];
+    float reduced[MaxGroup * 2 * kThreads]; ///< [threads per column pair, MaxGroup, D]
+};
+
+/// scores[g][k] = q[g] . key k: eight lanes a key, sixteen keys at a time.
+template <int MaxGroup, typename Element>
+__device__ void scoreTile(const DecodeAttentionLaunch& call, SplitState<MaxGroup>& state,
+                          std::int64_t tile, int numKeys)
+{
+    const int lane = threadIdx.x % kLanesPerKey;
+    const int pairs = call.headDim / 2;
+    for (int k = threadIdx.x / kLanesPerKey; k < kTileKeys; k += kThreads / kLanesPerKey) {
+        float dots[MaxGroup] = {};
+        if (k < numKeys) {
+            const Element* key = keyAt<Element>(call, tile + k);
+            for (int p = lane; p < pairs; p += kLanesPerKey) {
+                const float2 x = loadPair(key + 2 * p);
+                for (int g = 0; g < MaxGroup; ++g) {
+                    const float* q = state.q + g * call.headDim + 2 * p;
+                    dots[g] += x.x * q[0] + x.y * q[1];
+                }
+            }
+        }
+        // Every lane takes part, also those whose key lies beyond the end.
+        for (int g = 0; g < MaxGroup; ++g) {
+            for (int offset = kLanesPerKey / 2; offset > 0; offset /= 2)
+                dots[g] += __shfl_xor_sync(kAllLanes, dots[g], offset);
+            if (lane == 0)
+                state.scores[g][k] = k < numKeys ? dots[g] : -INFINITY;
+        }
+    }
+}
+
+/// Scores become exp(score - max), one warp a row; max, sum and alpha move on.
+template <int MaxGroup>
+__device__ void softmaxTile(const DecodeAttentionLaunch& call, SplitState<MaxGroup>& state)
+{
+    static_assert(kTileKeys == 64, "two keys a lane");
+    const int lane = threadIdx.x % 32;
+    for (int g = threadIdx.x / 32; g < call.group; g += kWarps) {
+        const float a = state.scores[g][lane];
+        const float b = state.scores[g][lane + 32];
+        const float oldMax = state.max[g];
+        const float newMax = fmaxf(oldMax, warpMax(fmaxf(a, b)));
+        const float weightA = expf(a - newMax);
+        const float weightB = expf(b - newMax);
+        state.scores[g][lane] = weightA;
+        state.scores[g][lane + 32] = weightB;
+        const float sum =
+            warpSum(weightA + weightB); // also orders the reads above before the writes below
+        if (lane == 0) {
+            const float alpha = expf(oldMax - newMax);
+            state.alpha[g] = alpha;
+            state.sum[g] = state.sum[g] * alpha + sum;
+            state.max[g] = newMax;
+        }
+    }
+}
+
+/// One split of one key/value head's keys for one sequence. Each thread sums the values of two
+/// columns over every n-th key, n being how often the columns fit into the block.
+template <int MaxGroup, typename Element>
+__global__ void __launch_bounds__(kThreads) attendSplit(const DecodeAttentionLaunch call)
+{
+    __shared__ SplitState<MaxGroup> state;
+    const int split = blockIdx.x;
+    const int numHeads = call.numKvHeads * call.group;
+    const std::int64_t firstHead = static_cast<std::int64_t>(blockIdx.z) * numHeads +
+                                   static_cast<std::int64_t>(blockIdx.y) * call.group;
+    const int headDim = call.headDim;
+
+    for (int i = threadIdx.x; i < MaxGroup * headDim; i += kThreads)
+        state.q[i] = i < call.group * headDim
+                         ? loadNumber(call.q, call.queryType, firstHead * headDim + i) * call.scale
+                         : 0.0F;
+    if (threadIdx.x < MaxGroup) {
+        state.max[threadIdx.x] = -INFINITY;
+        state.sum[threadIdx.x] = 0.0F;
+        state.alpha[threadIdx.x] = 0.0F;
+    }
+    __syncthreads();
+
+    const int pairs = headDim / 2;
+    const int column = 2 * (threadIdx.x % pairs);
+    const int subset = threadIdx.x / pairs;
+    const int numSubsets = kThreads / pairs;
+    float2 acc[MaxGroup] = {};
+
+    const std::int64_t begin = call.begin + split * call.keysPerSplit;
+    const std::int64_t end =
+        begin + call.keysPerSplit < call.end ? begin + call.keysPerSplit : call.end;
+    for (std::int64_t tile = begin; tile < end; tile += kTileKeys) {
+        const int numKeys = end - tile < kTileKeys ? static_cast<int>(end - tile) : kTileKeys;
+        scoreTile<MaxGroup, Element>(call, state, tile, numKeys);
+        __syncthreads();
+        softmaxTile(call, state);
+        __syncthreads();
+        if (subset < numSubsets) {
+            for (int g = 0; g < MaxGroup; ++g) {
+                acc[g].x *= state.alpha[g];
+                acc[g].y *= state.alpha[g];
+            }
+            for (int k = subset; k < numKeys; k += numSubsets) {
+                const float2 value = loadPair(valueAt<Element>(call, tile + k) + column);
+                for (int g = 0; g < MaxGroup; ++g) {
+                    acc[g].x += state.scores[g][k] * value.x;
+                    acc[g].y += state.scores[g][k] * value.y;
+                }
+            }
+        }
+        __syncthreads();
+    }
+
+    if (subset < numSubsets) {
+        for (int g = 0; g < MaxGroup; ++g) {
+            float* to = state.reduced + (subset * MaxGroup + g) * headDim + column;
+            to[0] = acc[g].x;
+            to[1] = acc[g].y;
+        }
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < call.group * headDim; i += kThreads) {
+        float total = 0.0F;
+        for (int s = 0; s < numSubsets; ++s)
+            total += state.reduced[s * MaxGroup * headDim + i];
+        const std::int64_t head = firstHead + i / headDim;
+        call.partialValues[(head * call.numSplits + split) * headDim + i % headDim] = total;
+    }
+    if (threadIdx.x < call.group) {
+        float* to = call.partialStates + ((firstHead + threadIdx.x) * call.numSplits + split) * 2;
+        to[0] = state.max[threadIdx.x];
+        to[1] = state.sum[threadIdx.x];
+    }
+}
+
+/// One block a query head and sequence. A split without keys has max -inf and sum 0, and so no
+/// weight.
+__global__ void __launch_bounds__(kThreads) mergeSplits(const DecodeAttentionLaunch call)
+{
+    const std::int64_t head = static_cast<std::int64_t>(blockIdx.y) * gridDim.x + blockIdx.x;
+    const float* states = call.partialStates + head * call.numSplits * 2;
+    const float* values = call.partialValues + head * call.numSplits * call.headDim;
+    float max = -INFINITY;
+    for (int s = 0; s < call.numSplits; ++s)
+        max = fmaxf(max, states[2 * s]);
+    float sum = call.sinks != nullptr ? expf(call.sinks[blockIdx.x] - max) : 0.0F;
+    for (int s = 0; s < call.numSplits; ++s)
+        sum += states[2 * s + 1] * expf(states[2 * s] - max);
+    for (int d = threadIdx.x; d < call.headDim; d += kThreads) {
+        float total = 0.0F;
+        for (int s = 0; s < call.numSplits; ++s)
+            total += values[s * call.headDim + d] * expf(states[2 * s] - max);
+        storeNumber(call.out, call.queryType, head * call.headDim + d, total / sum);
+    }
+}
+
+template <typename Element>
+void launchSplits(const DecodeAttentionLaunch& call, cudaStream_t stream)
+{
+    const dim3 grid(call.numSplits, call.numKvHeads, call.batch);
+    if (call.group == 1)
+        attendSplit<1, Element><<<grid, kThreads, 0, stream>>>(call);
+    else if (call.group == 2)
+        attendSplit<2, Element><<<grid, kThreads, 0, stream>>>(call);
+    else if (call.group <= 4)
+        attendSplit<4, Element><<<grid, kThreads, 0, stream>>>(call);
+    else if (call.group <= 8)
+        attendSplit<8, Element><<<grid, kThreads, 0, stream>>>(call);
+    else
+        attendSplit<kDecodeMaxGroup, Element><<<grid, kThreads, 0, stream>>>(call);
+}
+
+} // namespace
+
+cudaError_t launchDecodeAttention(const DecodeAttentionLaunch& launch, cudaStream_t stream)
+{
+    switch (launch.keyType) {
+    case CudaNumber::Float32:
+        launchSplits<float>(launch, stream);
+        break;
+    case CudaNumber::BFloat16:
+        launchSplits<__nv_bfloat16>(launch, stream);
+        break;
+    case CudaNumber::Float16:
+        launchSplits<__half>(launch, stream);
+        break;
+    }
+    const cudaError_t first = cudaGetLastError();
+    if (first != cudaSuccess)
+        return first;
+    const dim3 heads(launch.numKvHeads * launch.group, launch.batch);
+    mergeSplits<<<heads, kThreads, 0, stream>>>(launch);
+    return cudaGetLastError();
+}
+
+} // namespace kvscope

@@ -1,0 +1,61 @@
+#pragma once
+
+// Included by .cu files: C++17, and nothing of LibTorch, which costs nvcc half a minute.
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace kvscope {
+
+/// Limits of the CUDA decode kernel; attention() uses attentionInBlocks() beyond them.
+constexpr int kDecodeMaxGroup = 16;    ///< query heads per key/value head
+constexpr int kDecodeMaxHeadDim = 256; ///< and even
+
+enum class CudaNumber { Float32, BFloat16, Float16 };
+
+/// Keys and values of consecutive positions; strides in elements along batch, heads and positions,
+/// all even, the last dimension contiguous, both aligned to two elements.
+struct DecodePiece
+{
+    const void* keys;
+    const void* values;
+    std::int64_t keyStrides[3];
+    std::int64_t valueStrides[3];
+    std::int64_t firstPosition;
+    std::int64_t length;
+};
+
+/// Attention of one token per sequence over the positions [begin, end) of up to three pieces.
+///
+/// Blocks split the positions ("flash decoding"): block (split, key/value head, sequence) scores a
+/// tile of keys for all query heads of its group, so that a key is read once, and keeps a running
+/// softmax in float32. A second, small kernel merges the splits by log-sum-exp:
+///   out = sum_s acc_s exp(max_s - m) / (sum_s sum_s exp(max_s - m) + exp(sink - m)).
+/// Compiled for sm_80 and sm_90; not run on a GPU so far.
+struct DecodeAttentionLaunch
+{
+    CudaNumber queryType; ///< of q and out
+    const void* q;        ///< [B, H, D] contiguous
+    void* out;            ///< [B, H, D] contiguous
+    const float* sinks;   ///< [H], or null
+    CudaNumber keyType;   ///< of every piece
+    DecodePiece pieces[3];
+    int numPieces;
+    int batch;
+    int numKvHeads;
+    int group; ///< query heads per key/value head
+    int headDim;
+    float scale;
+    std::int64_t begin;
+    std::int64_t end;
+    int numSplits;
+    std::int64_t keysPerSplit; ///< numSplits * keysPerSplit >= end - begin
+    float* partialValues;      ///< scratch [B, H, numSplits, D]
+    float* partialStates;      ///< scratch [B, H, numSplits, 2]: max, sum
+};
+
+/// Queues both kernels on the current device.
+cudaError_t launchDecodeAttention(const DecodeAttentionLaunch& launch, cudaStream_t stream);
+
+} // namespace kvscope

@@ -1,0 +1,120 @@
+// The tensor side of the CUDA decode kernel and the module's entry; compiled into
+// libkvscope_cuda.so alone.
+
+#include "engine/kernels/cuda_backend.h"
+#include "engine/kernels/decode_attention.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace kvscope {
+
+namespace {
+
+CudaNumber numberOf(const at::Tensor& tensor)
+{
+    switch (tensor.scalar_type()) {
+    case at::kFloat:
+        return CudaNumber::Float32;
+    case at::kBFloat16:
+        return CudaNumber::BFloat16;
+    case at::kHalf:
+        return CudaNumber::Float16;
+    default:
+        TORCH_CHECK(false, "decode attention: no kernel for ", tensor.scalar_type());
+    }
+}
+
+DecodePiece pieceOf(const KVSegment& segment)
+{
+    DecodePiece piece{};
+    piece.keys = segment.keys.const_data_ptr();
+    piece.values = segment.values.const_data_ptr();
+    for (int i = 0; i < 3; ++i) {
+        piece.keyStrides[i] = segment.keys.stride(i);
+        piece.valueStrides[i] = segment.values.stride(i);
+    }
+    piece.firstPosition = segment.firstPosition;
+    piece.length = segment.length();
+    return piece;
+}
+
+/// Splits so that there are about two blocks a multiprocessor, none with less than two tiles of 64
+/// keys.
+void planSplits(DecodeAttentionLaunch& launch, int device)
+{
+    int multiprocessors = 1;
+    C10_CUDA_CHECK(
+        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    const std::int64_t numKeys = launch.end - launch.begin;
+    const std::int64_t blocks = static_cast<std::int64_t>(launch.batch) * launch.numKvHeads;
+    const std::int64_t wanted = (2 * multiprocessors + blocks - 1) / blocks;
+    const std::int64_t most = (numKeys + 127) / 128;
+    launch.numSplits = static_cast<int>(std::clamp<std::int64_t>(wanted, 1, most));
+    launch.keysPerSplit = (numKeys + launch.numSplits - 1) / launch.numSplits;
+}
+
+at::Tensor decodeAttention(const at::Tensor& q, const KVView& view, std::int64_t firstQueryPosition,
+                           const AttentionSettings& settings)
+{
+    TORCH_CHECK(
+        q.is_cuda() && q.is_contiguous() && q.size(1) == 1 && q.size(3) % 2 == 0 &&
+            q.size(3) <= kDecodeMaxHeadDim,
+        "decode attention: queries must be contiguous CUDA [B, 1, H, D], D even and at most ",
+        kDecodeMaxHeadDim, ", not ", q.sizes());
+    const c10::cuda::CUDAGuard guard(q.device());
+    DecodeAttentionLaunch launch{};
+    launch.batch = static_cast<int>(q.size(0));
+    launch.numKvHeads = static_cast<int>(view.segments[0].keys.size(1));
+    launch.group = static_cast<int>(q.size(2) / launch.numKvHeads);
+    launch.headDim = static_cast<int>(q.size(3));
+    TORCH_CHECK(launch.group <= kDecodeMaxGroup, "decode attention: more than ", kDecodeMaxGroup,
+                " query heads per key/value head");
+    launch.scale = static_cast<float>(settings.scale);
+    launch.sinks = settings.sinks.defined() ? settings.sinks.const_data_ptr<float>() : nullptr;
+    launch.keyType = numberOf(view.segments[0].keys);
+    launch.numPieces = static_cast<int>(view.numSegments);
+    for (std::size_t i = 0; i < view.numSegments; ++i)
+        launch.pieces[i] = pieceOf(view.segments[i]);
+    launch.end = std::min(firstQueryPosition + 1, view.firstPosition() + view.length());
+    launch.begin = settings.window > 0
+                       ? std::max(view.firstPosition(), firstQueryPosition - settings.window + 1)
+                       : view.firstPosition();
+    planSplits(launch, q.get_device());
+
+    const auto out = at::empty(q.sizes(), q.options());
+    const auto scratch = q.options().dtype(at::kFloat);
+    const auto values = at::empty({q.size(0), q.size(2), launch.numSplits, q.size(3)}, scratch);
+    const auto states = at::empty({q.size(0), q.size(2), launch.numSplits, 2}, scratch);
+    launch.queryType = numberOf(q);
+    launch.q = q.const_data_ptr();
+    launch.out = out.mutable_data_ptr();
+    launch.partialValues = values.mutable_data_ptr<float>();
+    launch.partialStates = states.mutable_data_ptr<float>();
+    C10_CUDA_CHECK(launchDecodeAttention(launch, c10::cuda::getCurrentCUDAStream().stream()));
+    return out;
+}
+
+int deviceCount()
+{
+    return c10::cuda::device_count();
+}
+
+constexpr CudaKernels kKernels{deviceCount, decodeAttention};
+
+} // namespace
+
+} // namespace kvscope
+
+/// What ensureCudaBackend() looks up.
+extern "C" [[gnu::visibility("default")]] const kvscope::CudaKernels* kvscopeCudaKernels()
+{
+    return &kvscope::kKernels;
+}

@@ -1,0 +1,138 @@
+#include "engine/base/errors.h"
+#include "engine/kernels/attention.h"
+#include "engine/kernels/cuda_backend.h"
+#include "tests/support/tensor_compare.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/randn.h>
+
+#include <QTest>
+
+#include <cmath>
+
+using namespace kvscope;
+
+/// The CUDA decode kernel against the reference on the CPU. Without a GPU each comparison is
+/// skipped by name.
+class TestCudaDecodeAttention : public QObject
+{
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase();
+    void missingBackendIsSaidPlainly();
+    void equalsReference_data();
+    void equalsReference();
+    void longerChunksGoThroughTheBlocks();
+
+private:
+    QString m_whyNot; ///< why there is no GPU to test on; empty where there is
+};
+
+// Before the first tensor: LibTorch settles once on whether CUDA is there.
+void TestCudaDecodeAttention::initTestCase()
+{
+    try {
+        ensureCudaBackend();
+    } catch (const ArgumentError& error) {
+        m_whyNot = error.what();
+    }
+}
+
+void TestCudaDecodeAttention::missingBackendIsSaidPlainly()
+{
+    if (m_whyNot.isEmpty()) {
+        QVERIFY(cudaKernels() != nullptr);
+        return;
+    }
+    QVERIFY(cudaKernels() == nullptr);
+    QVERIFY(!m_whyNot.contains('\n'));
+    QVERIFY2(m_whyNot.contains("CPU"), qPrintable(m_whyNot)); // the way out
+    if (!hasCudaBuild())
+        QVERIFY2(m_whyNot.contains("no CUDA kernels"), qPrintable(m_whyNot));
+}
+
+// Tiles of 64 keys: less than one, one, several, a partial last.
+void TestCudaDecodeAttention::equalsReference_data()
+{
+    QTest::addColumn<int>("numKeys");
+    QTest::addColumn<int>("numKvHeads");
+    QTest::addColumn<int>("group");
+    QTest::addColumn<int>("headDim");
+    QTest::addColumn<int>("window");
+    QTest::addColumn<bool>("hasSinks");
+    QTest::newRow("one key") << 1 << 3 << 3 << 64 << 0 << false;
+    QTest::newRow("less than a tile") << 63 << 3 << 3 << 64 << 0 << true;
+    QTest::newRow("one tile") << 64 << 1 << 1 << 128 << 0 << false;
+    QTest::newRow("a key more than a tile") << 65 << 2 << 2 << 96 << 0 << true;
+    QTest::newRow("several tiles, a partial last") << 1000 << 4 << 2 << 96 << 0 << true;
+    QTest::newRow("many splits") << 20000 << 1 << 8 << 128 << 0 << true;
+    QTest::newRow("window") << 500 << 4 << 2 << 96 << 128 << true;
+    QTest::newRow("window of one") << 500 << 4 << 2 << 96 << 1 << false;
+    QTest::newRow("largest group and head") << 300 << 1 << 16 << 256 << 0 << true;
+    QTest::newRow("small odd number of pairs") << 300 << 2 << 5 << 10 << 0 << true;
+}
+
+void TestCudaDecodeAttention::equalsReference()
+{
+    if (!m_whyNot.isEmpty())
+        QSKIP(qPrintable("CUDA decode attention was not run: " + m_whyNot));
+    QFETCH(int, numKeys);
+    QFETCH(int, numKvHeads);
+    QFETCH(int, group);
+    QFETCH(int, headDim);
+    QFETCH(int, window);
+    QFETCH(bool, hasSinks);
+    for (const auto dtype : {at::kFloat, at::kBFloat16, at::kHalf}) {
+        const auto shape = at::IntArrayRef({2, numKvHeads, numKeys, headDim}).vec();
+        const auto keys = at::randn(shape).to(dtype);
+        const auto values = at::randn(shape).to(dtype);
+        const auto q = at::randn({2, 1, numKvHeads * group, headDim}).to(dtype);
+        AttentionSettings settings;
+        settings.scale = 1.0 / std::sqrt(headDim);
+        settings.window = window;
+        if (hasSinks)
+            settings.sinks = at::randn({numKvHeads * group});
+        const auto cut = numKeys / 3;
+        const auto viewOn = [&](at::Device device) {
+            KVView view;
+            view.add({keys.narrow(2, 0, cut).to(device), values.narrow(2, 0, cut).to(device), 100});
+            view.add({keys.narrow(2, cut, numKeys - cut).to(device),
+                      values.narrow(2, cut, numKeys - cut).to(device), 100 + cut});
+            return view;
+        };
+        const auto position = 100 + numKeys - 1;
+        const auto want =
+            attentionReference(q.to(at::kDouble), viewOn(at::kCPU), position, settings);
+        auto onDevice = settings;
+        if (hasSinks)
+            onDevice.sinks = settings.sinks.to(at::kCUDA);
+        const auto got = attention(q.to(at::kCUDA), viewOn(at::kCUDA), position, onDevice).cpu();
+        // The output is rounded to the queries' type: 2^-8 and 2^-11 of its size.
+        const double rounding = dtype == at::kFloat ? 3e-6 : dtype == at::kHalf ? 1e-3 : 8e-3;
+        const auto difference = compareTensors(got, want, rounding, rounding);
+        QVERIFY2(difference.isEmpty(), qPrintable(difference));
+    }
+}
+
+void TestCudaDecodeAttention::longerChunksGoThroughTheBlocks()
+{
+    if (!m_whyNot.isEmpty())
+        QSKIP(qPrintable("CUDA attention was not run: " + m_whyNot));
+    const auto keys = at::randn({1, 2, 50, 64});
+    const auto values = at::randn({1, 2, 50, 64});
+    const auto q = at::randn({1, 20, 4, 64});
+    KVView view;
+    view.add({keys, values, 0});
+    KVView onDevice;
+    onDevice.add({keys.to(at::kCUDA), values.to(at::kCUDA), 0});
+    AttentionSettings settings;
+    settings.scale = 0.125;
+    settings.window = 9;
+    const auto got = attention(q.to(at::kCUDA), onDevice, 30, settings).cpu();
+    const auto difference =
+        compareTensors(got, attentionReference(q, view, 30, settings), 1e-5, 1e-5);
+    QVERIFY2(difference.isEmpty(), qPrintable(difference));
+}
+
+QTEST_GUILESS_MAIN(TestCudaDecodeAttention)
+#include "tst_cuda_decode_attention.moc"
