@@ -16,7 +16,7 @@ kvscope_smollm2=$KVSCOPE_HOME/models/SmolLM2-135M-Instruct.Q4_1.gguf
 system_packages=(g++ cmake ninja-build ccache pkg-config git ca-certificates python3 python3-pip python3-venv
     qt6-base-dev libqcustomplot-dev libgl-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev libutf8proc-dev
     fonts-noto-core fonts-jetbrains-mono)
-test_packages=(xvfb)
+test_packages=(xvfb xauth)
 
 say() { printf 'kvscope: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }

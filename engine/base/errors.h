@@ -4,8 +4,7 @@
 #include <string>
 #include <utility>
 
-namespace kvscope
-{
+namespace kvscope {
 
 /// Something a person can act on went wrong. `what()` is one sentence without a line break that
 /// names what, where, what was expected and what was found; `detail()` is for the log.

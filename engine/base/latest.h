@@ -4,8 +4,7 @@
 #include <mutex>
 #include <utility>
 
-namespace kvscope
-{
+namespace kvscope {
 
 /// Hands the newest value of T from one thread to others; older ones are dropped.
 ///

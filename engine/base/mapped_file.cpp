@@ -4,24 +4,24 @@
 
 #include <cerrno>
 #include <cstring>
-#include <string>
-#include <utility>
-
 #include <fcntl.h>
+#include <string>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
-namespace kvscope
-{
-namespace
-{
+namespace kvscope {
+namespace {
 
 /// Closes a file descriptor when it leaves scope; the mapping outlives it.
 class Descriptor
 {
 public:
-    explicit Descriptor(int value) : m_value(value) {}
+    explicit Descriptor(int value)
+        : m_value(value)
+    {
+    }
     ~Descriptor()
     {
         if (m_value >= 0)
@@ -47,12 +47,14 @@ MappedFile::MappedFile(const std::filesystem::path& path)
     // O_NONBLOCK: opening a pipe without a writer must not hang.
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.value() < 0)
-        fail(path, errno == ENOENT ? "no such file" : std::string("cannot be read: ") + std::strerror(errno));
+        fail(path, errno == ENOENT ? "no such file"
+                                   : std::string("cannot be read: ") + std::strerror(errno));
     struct stat status = {};
     if (::fstat(file.value(), &status) != 0)
         fail(path, std::string("cannot be read: ") + std::strerror(errno));
     if (!S_ISREG(status.st_mode))
-        fail(path, S_ISDIR(status.st_mode) ? "is a folder, a file was expected" : "is not a regular file");
+        fail(path, S_ISDIR(status.st_mode) ? "is a folder, a file was expected"
+                                           : "is not a regular file");
     if (status.st_size == 0)
         fail(path, "is empty (0 bytes)");
     const auto size = static_cast<std::size_t>(status.st_size);
@@ -68,7 +70,10 @@ MappedFile::~MappedFile()
         ::munmap(const_cast<std::byte*>(m_bytes.data()), m_bytes.size());
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept : m_bytes(std::exchange(other.m_bytes, {})) {}
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : m_bytes(std::exchange(other.m_bytes, {}))
+{
+}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept
 {

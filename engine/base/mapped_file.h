@@ -4,8 +4,7 @@
 #include <filesystem>
 #include <span>
 
-namespace kvscope
-{
+namespace kvscope {
 
 /// A whole file, mapped read-only; unmapped when destroyed. Movable, not copyable.
 class MappedFile

@@ -7,10 +7,8 @@
 #include <sstream>
 #include <string>
 
-namespace kvscope
-{
-namespace
-{
+namespace kvscope {
+namespace {
 
 /// The number, in bytes, behind `key` in a file of "Key:   123 kB" lines.
 std::optional<std::uint64_t> kibibyteField(const std::string& text, const std::string& key)

@@ -2,8 +2,7 @@
 
 #include <cstdint>
 
-namespace kvscope
-{
+namespace kvscope {
 
 /// What the kernel says this process holds, in bytes (Linux: /proc/self/status).
 struct ProcessMemory

@@ -4,10 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
-namespace kvscope
-{
-namespace
-{
+namespace kvscope {
+namespace {
 
 std::string printed(const char* format, double value, const char* unit)
 {

@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace kvscope
-{
+namespace kvscope {
 
 /// Bytes of memory with three significant digits: "812 B", "12.1 MiB", "3.35 GiB" (powers of 1024).
 std::string formatBytes(std::uint64_t bytes);

@@ -2,10 +2,8 @@
 
 #include <cstdint>
 
-namespace kvscope
-{
-namespace
-{
+namespace kvscope {
+namespace {
 
 enum class Shape { Complete, Unfinished, Invalid };
 
@@ -22,7 +20,7 @@ Character nextCharacter(std::string_view text)
     const std::uint8_t lead = byteAt(0);
     if (lead < 0x80)
         return {Shape::Complete, 1};
-    const std::size_t length = lead >= 0xC2 && lead <= 0xDF ? 2
+    const std::size_t length = lead >= 0xC2 && lead <= 0xDF   ? 2
                                : lead >= 0xE0 && lead <= 0xEF ? 3
                                : lead >= 0xF0 && lead <= 0xF4 ? 4
                                                               : 0;

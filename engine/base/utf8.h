@@ -5,8 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace kvscope
-{
+namespace kvscope {
 
 /// Byte offset of the first byte that is not well-formed UTF-8 (overlong forms, surrogates and
 /// values above U+10FFFF are not), or nothing where all of `text` is. Source: RFC 3629.

@@ -12,13 +12,12 @@
 #include <stop_token>
 #include <string>
 
-namespace kvscope
-{
+namespace kvscope {
 
 /// Where and in what numbers a model runs.
 enum class ComputeType {
-    Auto,     ///< the fast default: weights as stored, cache bfloat16, Precision::Fast products
-    Float32,  ///< everything float32; block formats multiply as their expanded values
+    Auto,    ///< the fast default: weights as stored, cache bfloat16, Precision::Fast products
+    Float32, ///< everything float32; block formats multiply as their expanded values
     BFloat16,
     Float16,
 };
@@ -27,8 +26,10 @@ struct DecoderOptions
 {
     std::string device = "cpu"; ///< "cpu", "cuda", "cuda:1"
     ComputeType computeType = ComputeType::Auto;
-    ComputeType cacheType = ComputeType::Auto; ///< Auto: float32 with Float32 compute, else bfloat16
-    std::function<void(std::uint64_t done, std::uint64_t total)> progress; ///< weight bytes; loading thread
+    ComputeType cacheType =
+        ComputeType::Auto; ///< Auto: float32 with Float32 compute, else bfloat16
+    std::function<void(std::uint64_t done, std::uint64_t total)>
+        progress;         ///< weight bytes; loading thread
     std::stop_token stop; ///< a load that is stopped throws Stopped
 };
 
@@ -43,8 +44,10 @@ enum class LogitPositions { None, Last, All };
 /// Watches a forward pass; every member may be empty. Called on the engine thread, between layers.
 struct ForwardHooks
 {
-    std::function<void(std::int64_t layer, const at::Tensor& residual)> afterLayer; ///< [B, T, E]; -1: embeddings
-    std::function<void(std::int64_t layer, const at::Tensor& experts)> afterRouting; ///< [B*T, topK] int64
+    std::function<void(std::int64_t layer, const at::Tensor& residual)>
+        afterLayer; ///< [B, T, E]; -1: embeddings
+    std::function<void(std::int64_t layer, const at::Tensor& experts)>
+        afterRouting; ///< [B*T, topK] int64
 };
 
 /// Plain operators throughout (dense masks, expanded weights), to compare the fast path with.
@@ -59,14 +62,16 @@ struct ForwardOptions
     const ForwardHooks* hooks = nullptr;
 };
 
-/// The one decoder-only transformer: every family is a ModelConfig and a mapping of tensor names onto it.
+/// The one decoder-only transformer: every family is a ModelConfig and a mapping of tensor names
+/// onto it.
 ///
 /// Owned by the engine thread. Weights are immutable after construction.
 class Decoder
 {
 public:
-    /// Reads the weights. Those whose storage is used as it is are not copied, so `checkpoint` is kept alive.
-    /// \throws CheckpointError, MemoryError (with both numbers, before allocating), ArgumentError, Stopped
+    /// Reads the weights. Those whose storage is used as it is are not copied, so `checkpoint` is
+    /// kept alive. \throws CheckpointError, MemoryError (with both numbers, before allocating),
+    /// ArgumentError, Stopped
     Decoder(std::shared_ptr<const Checkpoint> checkpoint, DecoderOptions options);
     ~Decoder();
     Decoder(const Decoder&) = delete;
@@ -79,8 +84,8 @@ public:
     std::string computeDescription() const;
     /// Bytes of weights in memory.
     std::uint64_t weightBytes() const;
-    /// Bytes of weights that one decode step at batch 1 reads: all but the unvisited experts and the unread
-    /// rows of the embedding.
+    /// Bytes of weights that one decode step at batch 1 reads: all but the unvisited experts and
+    /// the unread rows of the embedding.
     std::uint64_t activeWeightBytes() const;
 
     /// An empty cache for this model.
@@ -93,10 +98,12 @@ public:
     /// \param cache  null: the chunk attends to itself alone, from options.firstPosition on
     /// \returns logits float32 [B, n, V]: n = 1 (Last), T (All); an undefined tensor for None.
     /// \throws ArgumentError for an id outside the vocabulary, Stopped, MemoryError
-    at::Tensor forward(const at::Tensor& ids, MixedKVCache* cache, const ForwardOptions& options = {});
+    at::Tensor forward(const at::Tensor& ids, MixedKVCache* cache,
+                       const ForwardOptions& options = {});
 
     /// As forward() with LogitPositions::None, returning the normalised hidden states [B, T, E].
-    at::Tensor forwardHidden(const at::Tensor& ids, MixedKVCache* cache, const ForwardOptions& options = {});
+    at::Tensor forwardHidden(const at::Tensor& ids, MixedKVCache* cache,
+                             const ForwardOptions& options = {});
     /// Logits of hidden states: [N, E] to float32 [N, V]. Slicing N keeps memory flat.
     at::Tensor head(const at::Tensor& hidden, KernelPath path = KernelPath::Fast) const;
 

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace kvscope
-{
+namespace kvscope {
 
 /// What the engine thread is doing.
 enum class Phase { NoModel, Opening, Idle, Prefill, Decode };
@@ -20,8 +19,9 @@ struct MemorySample
     std::int64_t contextLength = 0; ///< positions cached
     std::uint64_t weights = 0;
     std::uint64_t cacheLive = 0;
-    std::uint64_t cacheSlack = 0;   ///< allocated less live
-    std::uint64_t growthCopy = 0;   ///< held twice while the last growth was copied; 0 in steps without growth
+    std::uint64_t cacheSlack = 0; ///< allocated less live
+    std::uint64_t growthCopy =
+        0; ///< held twice while the last growth was copied; 0 in steps without growth
     std::uint64_t processResident = 0; ///< measured (VmRSS), the whole process
     std::uint64_t processBaseline = 0; ///< measured just before the model was opened
     std::uint64_t hostFree = 0;        ///< measured (MemAvailable)
@@ -32,7 +32,7 @@ struct EngineSnapshot
 {
     Phase phase = Phase::NoModel;
     CacheSnapshot cache;
-    PrefillProgress prefill;           ///< where phase is Prefill
+    PrefillProgress prefill; ///< where phase is Prefill
     MemorySample memory;
     double prefillTokensPerSecond = 0.0; ///< of the running or the last prefill; 0 before any
     double decodeTokensPerSecond = 0.0;  ///< over the last second; 0 before any
@@ -53,15 +53,15 @@ struct LayerDescription
 struct ModelDescription
 {
     std::string path;
-    std::string name;          ///< "SmolLM2 135M Instruct"
-    std::string architecture;  ///< "llama"
-    std::string format;        ///< "GGUF v3"
-    std::string storage;       ///< "Q4_1, Q8_0, F32"
-    std::string device;        ///< "CPU, 2 threads"
-    std::string compute;       ///< "Q4_1 weights, bfloat16 cache"
-    std::string tokenizer;     ///< one line, or empty where there is none
-    std::string chatTemplate;  ///< "ChatML", "plain", or empty
-    std::string templateNote;  ///< why the file's own template is not used; empty otherwise
+    std::string name;         ///< "SmolLM2 135M Instruct"
+    std::string architecture; ///< "llama"
+    std::string format;       ///< "GGUF v3"
+    std::string storage;      ///< "Q4_1, Q8_0, F32"
+    std::string device;       ///< "CPU, 2 threads"
+    std::string compute;      ///< "Q4_1 weights, bfloat16 cache"
+    std::string tokenizer;    ///< one line, or empty where there is none
+    std::string chatTemplate; ///< "ChatML", "plain", or empty
+    std::string templateNote; ///< why the file's own template is not used; empty otherwise
     std::int64_t totalParameters = 0;
     std::int64_t activeParameters = 0;
     std::int64_t trainedPositions = 0; ///< 0: unknown
@@ -69,7 +69,7 @@ struct ModelDescription
     std::int64_t vocabularySize = 0;
     std::uint64_t weightBytes = 0;
     std::uint64_t fileBytes = 0;
-    bool canChat = false;      ///< it has a usable tokenizer
+    bool canChat = false; ///< it has a usable tokenizer
     std::vector<LayerDescription> layers;
     std::vector<std::string> warnings;
 };

@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace kvscope
-{
+namespace kvscope {
 
 /// What to do when a chat no longer fits the context limit.
 enum class ContextFullPolicy { Ask, KeepNewest };
@@ -22,29 +21,31 @@ struct OpenRequest
 {
     std::string path;
     std::string device = "cpu";
-    std::string dtype = "auto";     ///< auto, float32, bfloat16, float16
-    std::string tokenizerFile;      ///< overrides the checkpoint's; empty: its own
-    std::int64_t contextLimit = 0;  ///< positions; 0: what the model was made for (extendedPositions)
+    std::string dtype = "auto"; ///< auto, float32, bfloat16, float16
+    std::string tokenizerFile;  ///< overrides the checkpoint's; empty: its own
+    std::int64_t contextLimit =
+        0; ///< positions; 0: what the model was made for (extendedPositions)
 };
 
 struct ChatRequest
 {
     std::vector<ChatMessage> messages; ///< the whole conversation, ending with the user's turn
     SamplingSettings sampling;
-    bool scoresPrompt = false;         ///< nll of every prompt position too
+    bool scoresPrompt = false; ///< nll of every prompt position too
     ContextFullPolicy whenFull = ContextFullPolicy::Ask;
-    std::int64_t chunkTokens = 512;    ///< prefill chunk
+    std::int64_t chunkTokens = 512; ///< prefill chunk
 };
 
-/// The engine thread: commands in, events and snapshots out. Commands may be given from any thread and
-/// return at once; they run one after another. Destroying the session cancels and joins.
+/// The engine thread: commands in, events and snapshots out. Commands may be given from any thread
+/// and return at once; they run one after another. Destroying the session cancels and joins.
 class Session
 {
 public:
     struct Callbacks
     {
         std::function<void(SessionEvent)> event; ///< on the engine thread, in order
-        std::function<void()> snapshotReady;     ///< on the engine thread; at most once per takeSnapshot()
+        std::function<void()>
+            snapshotReady; ///< on the engine thread; at most once per takeSnapshot()
     };
     explicit Session(Callbacks callbacks);
     ~Session();
@@ -58,8 +59,8 @@ public:
     /// For ContextFullAsked: go on without the oldest turns, or give the generation up.
     enum class ContextFullAnswer { DropOldest, GiveUp };
     void answerContextFull(ContextFullAnswer answer);
-    /// Ends what runs within a decode step, a layer of a prefill chunk, or a tensor being loaded; commands that wait
-    /// are dropped too.
+    /// Ends what runs within a decode step, a layer of a prefill chunk, or a tensor being loaded;
+    /// commands that wait are dropped too.
     void cancel();
     /// Forgets the conversation's cache.
     void newChat();

@@ -9,8 +9,7 @@
 #include <variant>
 #include <vector>
 
-namespace kvscope
-{
+namespace kvscope {
 
 /// Bytes of weights read while a model opens.
 struct OpeningProgress
@@ -36,7 +35,8 @@ struct CommandFailed
     std::string detail;
     std::uint64_t generation = 0; ///< 0 for Open
 };
-/// Something to know that does not stop anything ("the prompt is longer than the trained positions").
+/// Something to know that does not stop anything ("the prompt is longer than the trained
+/// positions").
 struct Notice
 {
     std::string message;
@@ -47,8 +47,8 @@ struct GenerationStarted
 {
     std::uint64_t generation = 0;
     std::int64_t keptTokens = 0; ///< context positions that stay as they were: the reused prefix
-    std::vector<TokenRecord> prompt; ///< the tokens from keptTokens on, nll not computed
-    std::string promptText;          ///< the whole rendered prompt, for looking at
+    std::vector<TokenRecord> prompt;  ///< the tokens from keptTokens on, nll not computed
+    std::string promptText;           ///< the whole rendered prompt, for looking at
     std::int64_t droppedMessages = 0; ///< oldest turns left out to fit the context (never silent)
 };
 /// Losses of prompt positions, where switched on; arrives per chunk.
@@ -75,12 +75,13 @@ struct ContextFullAsked
     std::uint64_t generation = 0;
     std::int64_t promptTokens = 0;
     std::int64_t limitTokens = 0;
-    std::int64_t messagesToDrop = 0; ///< what keeping system prompt and newest turns would leave out
+    std::int64_t messagesToDrop =
+        0; ///< what keeping system prompt and newest turns would leave out
 };
 
 /// Everything the engine thread says once and that must not be lost, in order.
-using SessionEvent = std::variant<OpeningProgress, ModelOpened, OpeningCancelled, CommandFailed, Notice,
-                                  GenerationStarted, PromptScored, TokenGenerated, GenerationFinished,
-                                  ContextFullAsked>;
+using SessionEvent = std::variant<OpeningProgress, ModelOpened, OpeningCancelled, CommandFailed,
+                                  Notice, GenerationStarted, PromptScored, TokenGenerated,
+                                  GenerationFinished, ContextFullAsked>;
 
 } // namespace kvscope

@@ -7,7 +7,6 @@
 
 #include <cstring>
 #include <fstream>
-
 #include <sys/stat.h>
 
 using namespace kvscope;
@@ -32,10 +31,14 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("kind");
         QTest::addColumn<QString>("reason");
-        QTest::newRow("missing") << "missing" << "no such file";
-        QTest::newRow("folder") << "folder" << "is a folder, a file was expected";
-        QTest::newRow("empty") << "empty" << "is empty (0 bytes)";
-        QTest::newRow("pipe without a writer") << "pipe" << "is not a regular file";
+        QTest::newRow("missing") << "missing"
+                                 << "no such file";
+        QTest::newRow("folder") << "folder"
+                                << "is a folder, a file was expected";
+        QTest::newRow("empty") << "empty"
+                               << "is empty (0 bytes)";
+        QTest::newRow("pipe without a writer") << "pipe"
+                                               << "is not a regular file";
     }
     void refusesWhatIsNotAFile()
     {

@@ -14,7 +14,8 @@ private Q_SLOTS:
         QTest::addColumn<int>("at"); // -1: well-formed
         QTest::newRow("empty") << QByteArray() << -1;
         QTest::newRow("ascii") << QByteArray("plain") << -1;
-        QTest::newRow("two, three and four bytes") << QByteArray("\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80") << -1;
+        QTest::newRow("two, three and four bytes")
+            << QByteArray("\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80") << -1;
         QTest::newRow("overlong slash") << QByteArray("a\xC0\xAF") << 1;
         QTest::newRow("overlong three bytes") << QByteArray("\xE0\x80\xAF") << 0;
         QTest::newRow("surrogate") << QByteArray("ab\xED\xA0\x80") << 2;

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "engine/checkpoint/checkpoint.h"
+#include "engine/model/decoder.h"
+#include "engine/tokenizer/tokenizer.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace kvscope {
+
+using Json = nlohmann::ordered_json;
+
+/// What every command takes.
+struct CommonOptions
+{
+    std::string model;
+    std::string device = "cpu";
+    std::string dtype = "auto";
+    std::string cacheDtype = "auto";
+    std::string rotary;        ///< --rope
+    std::string tokenizerFile; ///< --tokenizer
+    std::int64_t maxContext = 0;
+    int threads = 0; ///< 0: LibTorch's choice
+    std::uint64_t seed = 0;
+    bool isJson = false;
+};
+
+/// What a command works with; outlives its callback.
+struct CliContext
+{
+    std::ostream& out;
+    std::ostream& err;
+    std::stop_token stop;
+};
+
+/// Adds the options every command has. \param needsModel  MODEL is required
+enum class ModelArgument { Required, None };
+void addCommonOptions(CLI::App& command, CommonOptions& options, ModelArgument model);
+
+/// Opens the checkpoint with the rotary override applied.
+std::shared_ptr<const Checkpoint> openFor(const CommonOptions& options);
+/// Builds the decoder; progress goes to standard error when it takes longer than a second.
+std::unique_ptr<Decoder> buildDecoder(const CommonOptions& options, const CliContext& context,
+                                      std::shared_ptr<const Checkpoint> checkpoint);
+/// The tokenizer, required. \throws TokenizerError saying what to do where there is none
+std::unique_ptr<const Tokenizer> requireTokenizer(const CommonOptions& options,
+                                                  const Checkpoint& checkpoint);
+
+/// "1,2,3" to ids. \throws ArgumentError
+std::vector<TokenId> parsedIds(const std::string& text);
+/// A whole text file, checked to be UTF-8. \throws ArgumentError naming file and byte
+std::string readTextFile(const std::string& path);
+/// Lengths as "16,1024,8K". \throws ArgumentError
+std::vector<std::int64_t> parsedLengths(const std::string& text);
+
+/// Model, device and numbers in use, for every JSON result.
+Json recipe(const CommonOptions& options, const Decoder& decoder);
+
+void addInspectCommand(CLI::App& app, CliContext& context);
+void addTokenizeCommand(CLI::App& app, CliContext& context);
+void addGenerateCommand(CLI::App& app, CliContext& context);
+void addScoreCommand(CLI::App& app, CliContext& context);
+void addKvCacheCommand(CLI::App& app, CliContext& context);
+void addBenchCommand(CLI::App& app, CliContext& context);
+
+} // namespace kvscope

@@ -1,0 +1,65 @@
+#include "app/cli/run_cli.h"
+
+#include "app/cli/cli_context.h"
+#include "engine/base/errors.h"
+
+#include <c10/core/InferenceMode.h>
+#include <c10/util/Exception.h>
+
+#include <new>
+
+namespace kvscope {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kWrongUsage = 2;
+constexpr int kCancelled = 130;
+
+std::string firstLine(const std::string& text)
+{
+    return text.substr(0, text.find('\n'));
+}
+
+int parseAndRun(CLI::App& app, int argc, const char* const* argv, CliContext& context)
+{
+    try {
+        app.parse(argc, argv); // commands run in their callbacks
+        return context.stop.stop_requested() ? kCancelled : 0;
+    } catch (const CLI::ParseError& error) {
+        const int code = app.exit(error, context.out, context.err);
+        return code == 0 ? 0 : kWrongUsage;
+    } catch (const Stopped&) {
+        context.err << "cancelled\n";
+        return kCancelled;
+    } catch (const EngineError& error) {
+        context.err << "error: " << error.what() << '\n';
+    } catch (const c10::Error& error) {
+        context.err << "error: " << firstLine(error.what_without_backtrace()) << '\n';
+    } catch (const std::bad_alloc&) {
+        context.err << "error: out of memory\n";
+    } catch (const std::exception& error) {
+        context.err << "error: " << firstLine(error.what()) << '\n';
+    }
+    return kFailed;
+}
+
+} // namespace
+
+int runCli(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
+           std::stop_token stop)
+{
+    const c10::InferenceMode inference;
+    CliContext context{out, err, std::move(stop)};
+    CLI::App app("kvscope: what a model's long context costs and whether it works", "kvscope-cli");
+    app.set_version_flag("--version", "kvscope-cli " KVSCOPE_VERSION);
+    app.require_subcommand(1);
+    addInspectCommand(app, context);
+    addTokenizeCommand(app, context);
+    addGenerateCommand(app, context);
+    addScoreCommand(app, context);
+    addKvCacheCommand(app, context);
+    addBenchCommand(app, context);
+    return parseAndRun(app, argc, argv, context);
+}
+
+} // namespace kvscope

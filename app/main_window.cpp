@@ -1,0 +1,197 @@
+#include "app/main_window.h"
+
+#include "app/dropped_text.h"
+#include "app/live_panels.h"
+#include "widgets/chat_panel.h"
+#include "widgets/global_layers_panel.h"
+#include "widgets/layer_table.h"
+#include "widgets/loss_plot.h"
+#include "widgets/memory_plot.h"
+#include "widgets/message_bar.h"
+#include "widgets/rings_panel.h"
+#include "widgets/status_strip.h"
+#include "widgets/token_selection.h"
+
+#include <QAction>
+#include <QCloseEvent>
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QKeyEvent>
+#include <QMimeData>
+#include <QStatusBar>
+
+namespace kvscope {
+
+MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
+    : QMainWindow(parent)
+    , m_options(options)
+    , m_engine(new EngineBridge(this))
+    , m_panels(new LivePanels(this))
+    , m_textReader(new DroppedTextReader(this))
+{
+    setWindowTitle("kvscope");
+    setAcceptDrops(true);
+    buildDocks();
+    buildActions();
+    statusBar()->addWidget(m_panels->status, 1);
+    statusBar()->setSizeGripEnabled(false);
+    m_panels->chat->setSettings(m_settings.chat());
+    connectEngine();
+    connectChat();
+    restoreLayout();
+    updateActions();
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::connectEngine()
+{
+    LivePanels* panels = m_panels;
+    ChatPanel* chat = panels->chat;
+    connect(m_engine, &EngineBridge::openingProgress, chat, &ChatPanel::openingProgress);
+    connect(m_engine, &EngineBridge::openingCancelled, chat, &ChatPanel::openingCancelled);
+    connect(m_engine, &EngineBridge::commandFailed, chat, &ChatPanel::commandFailed);
+    connect(m_engine, &EngineBridge::notice, chat, &ChatPanel::notice);
+    connect(m_engine, &EngineBridge::generationFinished, chat, &ChatPanel::generationFinished);
+    connect(m_engine, &EngineBridge::contextFullAsked, chat, &ChatPanel::contextFullAsked);
+    connect(m_engine, &EngineBridge::generationStarted, panels, &LivePanels::showGenerationStarted);
+    connect(m_engine, &EngineBridge::promptScored, panels, &LivePanels::showPromptScored);
+    connect(m_engine, &EngineBridge::tokenGenerated, panels, &LivePanels::showToken);
+    connect(m_engine, &EngineBridge::snapshotArrived, panels, &LivePanels::showSnapshot);
+    connect(m_engine, &EngineBridge::modelOpened, this,
+            [this](const ModelOpened& event) { showOpened(event.model); });
+}
+
+void MainWindow::connectChat()
+{
+    ChatPanel* chat = m_panels->chat;
+    Session* session = &m_engine->session();
+    connect(chat, &ChatPanel::sendRequested, this, &MainWindow::startGeneration);
+    connect(chat, &ChatPanel::regenerateRequested, this, &MainWindow::startGeneration);
+    connect(chat, &ChatPanel::stopRequested, this, [session] { session->cancel(); });
+    connect(chat, &ChatPanel::openingCancelRequested, this, [session] { session->cancel(); });
+    connect(chat, &ChatPanel::newChatRequested, this, [this, session] {
+        session->cancel();
+        session->newChat();
+        m_panels->clearTokens();
+    });
+    connect(chat, &ChatPanel::contextFullAnswered, this, [session](bool dropsOldest) {
+        session->answerContextFull(dropsOldest ? Session::ContextFullAnswer::DropOldest
+                                               : Session::ContextFullAnswer::GiveUp);
+    });
+    connect(chat, &ChatPanel::settingsChanged, this,
+            [this](const ChatSettings& settings) { m_settings.setChat(settings); });
+    connect(chat, &ChatPanel::fileDropped, this, &MainWindow::openDropped);
+    connect(chat, &ChatPanel::escapePressed, this, &MainWindow::escape);
+    connect(chat, &ChatPanel::runningChanged, this, &MainWindow::updateActions);
+    connect(m_textReader, &DroppedTextReader::textRead, chat, &ChatPanel::addAttachment);
+    connect(m_textReader, &DroppedTextReader::readFailed, this, [chat](const QString& message) {
+        chat->messageBar().add(MessageBar::Kind::Failure, message);
+    });
+}
+
+void MainWindow::startGeneration(const std::vector<ChatMessage>& messages,
+                                 const ChatSettings& settings)
+{
+    ChatRequest request;
+    request.messages = messages;
+    request.sampling = settings.sampling;
+    request.scoresPrompt = settings.scoresPrompt;
+    request.whenFull =
+        settings.keepsNewestWhenFull ? ContextFullPolicy::KeepNewest : ContextFullPolicy::Ask;
+    m_panels->chat->setExpectedGeneration(m_engine->session().generate(std::move(request)));
+}
+
+void MainWindow::openModel(const QString& path)
+{
+    m_opening = QFileInfo(path).absoluteFilePath();
+    OpenRequest request;
+    request.path = path == "demo" ? "demo" : m_opening.toStdString();
+    request.device = m_options.device.toStdString();
+    request.dtype = m_options.dtype.toStdString();
+    m_engine->session().cancel();
+    m_engine->session().open(std::move(request));
+}
+
+void MainWindow::openDropped(const QString& path)
+{
+    if (looksLikeModel(path))
+        openModel(path);
+    else
+        m_textReader->read(path);
+}
+
+void MainWindow::showOpened(const ModelDescription& model)
+{
+    m_settings.addRecentFile(QString::fromStdString(model.path));
+    fillRecentMenu();
+    setWindowTitle(tr("%1 – kvscope").arg(QString::fromStdString(model.name)));
+    m_panels->showModel(model);
+    for (const std::string& warning : model.warnings)
+        m_panels->chat->messageBar().add(MessageBar::Kind::Caution,
+                                         QString::fromStdString(warning));
+    if (!model.templateNote.empty())
+        m_panels->chat->messageBar().add(MessageBar::Kind::Caution,
+                                         QString::fromStdString(model.templateNote));
+    updateActions();
+}
+
+void MainWindow::askForModel()
+{
+    const QString path = QFileDialog::getOpenFileName(
+        this, tr("Open a checkpoint"), m_settings.recentFiles().value(0),
+        tr("Checkpoints (*.gguf *.safetensors);;All files (*)"));
+    if (!path.isEmpty())
+        openModel(path);
+}
+
+void MainWindow::askForFolder()
+{
+    const QString path = QFileDialog::getExistingDirectory(this, tr("Open a model folder"),
+                                                           m_settings.recentFiles().value(0));
+    if (!path.isEmpty())
+        openModel(path);
+}
+
+void MainWindow::escape()
+{
+    // Esc stops what runs first; when nothing does, it lets go of the selected token.
+    if (m_panels->chat->isRunning())
+        m_panels->chat->stop();
+    else
+        m_panels->selection->clear();
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event)
+{
+    if (event->key() == Qt::Key_Escape)
+        escape();
+    else
+        QMainWindow::keyPressEvent(event);
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event)
+{
+    if (event->mimeData()->hasUrls())
+        event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event)
+{
+    for (const QUrl& url : event->mimeData()->urls())
+        if (url.isLocalFile())
+            openDropped(url.toLocalFile());
+    event->acceptProposedAction();
+}
+
+void MainWindow::closeEvent(QCloseEvent* event)
+{
+    m_settings.setGeometry(saveGeometry());
+    m_settings.setLayout(saveState(kLayoutVersion));
+    m_engine->session().cancel();
+    QMainWindow::closeEvent(event);
+}
+
+} // namespace kvscope

@@ -1,0 +1,114 @@
+#pragma once
+
+#include "app/engine_bridge.h"
+#include "app/window_settings.h"
+
+#include <QMainWindow>
+
+#include <functional>
+#include <vector>
+
+class QAction;
+class QActionGroup;
+class QDockWidget;
+class QMenu;
+
+namespace kvscope {
+
+class DroppedTextReader;
+class LivePanels;
+
+/// How models are opened from the window; from the command line of kvscope.
+struct WindowOptions
+{
+    QString device = "cpu";
+    QString dtype = "auto";
+    QString smolLm2Path; ///< the installed model that one click opens; empty: none
+};
+
+/// The window: docks around the live panels, menus, and the wiring between panels and engine. It
+/// computes nothing and never waits for the engine.
+class MainWindow : public QMainWindow
+{
+    Q_OBJECT
+public:
+    explicit MainWindow(const WindowOptions& options, QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    /// Opens a checkpoint; the one that is open stays until the new one is whole.
+    void openModel(const QString& path);
+    /// Opens a model, or attaches a text file to the message.
+    void openDropped(const QString& path);
+
+    EngineBridge& engine() { return *m_engine; }
+    LivePanels& panels() { return *m_panels; }
+    /// The action of that name, as the menus show it without "&" and "…"; null where there is none.
+    QAction* action(const QString& name) const;
+
+public Q_SLOTS:
+    void askForModel();
+    void askForFolder();
+    void resetLayout();
+
+protected:
+    void closeEvent(QCloseEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    // main_window_docks.cpp
+    void buildDocks();
+    QDockWidget* addDock(QWidget* panel, const QString& title, const QString& name);
+    void arrangeDocks();
+    void restoreLayout();
+    // main_window_actions.cpp
+    void buildActions();
+    void buildFileMenu();
+    void buildChatMenu();
+    void buildViewMenu();
+    void buildHelpMenu();
+    void buildToolBar();
+    QAction* addTo(QMenu* menu, const QString& text, const QKeySequence& keys,
+                   const std::function<void()>& act);
+    void fillRecentMenu();
+    void chooseTheme(ThemeChoice choice);
+    void showAbout();
+    void updateActions();
+    // main_window.cpp
+    void connectEngine();
+    void connectChat();
+    void startGeneration(const std::vector<ChatMessage>& messages, const ChatSettings& settings);
+    void showOpened(const ModelDescription& model);
+    void escape();
+
+    /// Raised when docks are added or renamed: an older layout is then not restored.
+    static constexpr int kLayoutVersion = 1;
+
+    WindowOptions m_options;
+    WindowSettings m_settings;
+    EngineBridge* m_engine;
+    LivePanels* m_panels;
+    DroppedTextReader* m_textReader;
+
+    struct Docks
+    {
+        QDockWidget* chat = nullptr;
+        QDockWidget* rings = nullptr;
+        QDockWidget* globalLayers = nullptr;
+        QDockWidget* memory = nullptr;
+        QDockWidget* loss = nullptr;
+        QDockWidget* layers = nullptr;
+        QDockWidget* token = nullptr;
+    } m_docks;
+
+    std::vector<QAction*> m_actions;
+    QAction* m_stop = nullptr;
+    QAction* m_newChat = nullptr;
+    QAction* m_again = nullptr;
+    QAction* m_followHead = nullptr;
+    QMenu* m_recent = nullptr;
+    QString m_opening; ///< path being opened
+};
+
+} // namespace kvscope

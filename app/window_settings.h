@@ -1,0 +1,34 @@
+#pragma once
+
+#include "widgets/sampling_settings.h"
+#include "widgets/theme.h"
+
+#include <QByteArray>
+#include <QString>
+#include <QStringList>
+
+namespace kvscope {
+
+/// What the window remembers between runs (QSettings). Values that do not read back as what they
+/// should be give the default: a settings file is a stranger's too.
+class WindowSettings
+{
+public:
+    QByteArray geometry() const;
+    void setGeometry(const QByteArray& geometry);
+    QByteArray layout() const;
+    void setLayout(const QByteArray& layout);
+
+    /// Newest first, at most 8, without repeats.
+    QStringList recentFiles() const;
+    void addRecentFile(const QString& path);
+    void clearRecentFiles();
+
+    ThemeChoice theme() const;
+    void setTheme(ThemeChoice theme);
+
+    ChatSettings chat() const;
+    void setChat(const ChatSettings& settings);
+};
+
+} // namespace kvscope

@@ -1,0 +1,210 @@
+#include "engine/generate/generator.h"
+
+#include "engine/base/errors.h"
+#include "engine/base/memory_reading.h"
+#include "engine/base/units.h"
+#include "engine/base/utf8.h"
+#include "engine/generate/prefill.h"
+#include "engine/generate/sampler.h"
+#include "engine/tokenizer/piece_stream.h"
+
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace kvscope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start)
+{
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+bool contains(const std::vector<TokenId>& ids, TokenId id)
+{
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+/// One generation: what decoding needs to carry from step to step.
+class Run
+{
+public:
+    Run(Decoder& decoder, Context& context, const Tokenizer* tokenizer,
+        const GenerationRequest& request, const GenerationObserver& observer)
+        : m_decoder(decoder)
+        , m_context(context)
+        , m_tokenizer(tokenizer)
+        , m_request(request)
+        , m_observer(observer)
+        , m_sampler(request.sampling)
+        , m_sequence(request.prompt)
+    {
+    }
+
+    GenerationSummary run(const std::stop_token& stop)
+    {
+        m_summary.promptTokens = static_cast<std::int64_t>(m_request.prompt.size());
+        try {
+            const auto prefillStart = Clock::now();
+            at::Tensor logits = promptLogits(stop);
+            m_summary.prefillSeconds = secondsSince(prefillStart);
+            const auto decodeStart = Clock::now();
+            m_summary.finish = decode(std::move(logits), stop);
+            m_summary.decodeSeconds = secondsSince(decodeStart);
+        } catch (const Stopped&) {
+            m_summary.finish = FinishReason::Cancelled;
+        }
+        m_summary.text += m_stream.flush();
+        return std::move(m_summary);
+    }
+
+private:
+    at::Tensor promptLogits(const std::stop_token& stop)
+    {
+        if (!m_request.usesCache)
+            return replayedLogits(stop);
+        m_summary.reusedTokens = m_context.reusePrefix(m_request.prompt);
+        requireCacheFits(m_decoder, m_context.cache(), m_summary.promptTokens);
+        return prefill(m_decoder, m_context, m_request, m_observer, stop);
+    }
+
+    /// The reference path: the whole sequence by plain operators, nothing cached.
+    at::Tensor replayedLogits(const std::stop_token& stop)
+    {
+        ForwardOptions options;
+        options.path = KernelPath::Reference;
+        options.stop = stop;
+        const at::Tensor ids =
+            idsTensor(m_sequence.data(), static_cast<std::int64_t>(m_sequence.size()));
+        return m_decoder.forward(ids, nullptr, options).reshape({-1}).cpu();
+    }
+
+    FinishReason decode(at::Tensor logits, const std::stop_token& stop)
+    {
+        const SamplingSettings& sampling = m_request.sampling;
+        auto stepStart = Clock::now();
+        for (std::int64_t made = 0;;) {
+            const TokenId id = m_sampler.next(logits);
+            m_sequence.push_back(id);
+            const bool isEnd = contains(m_request.endTokens, id);
+            report(id, negativeLogLikelihood(logits, id), secondsSince(stepStart), isEnd);
+            stepStart = Clock::now();
+            if (isEnd && sampling.stopsAtEndTokens)
+                return FinishReason::EndToken;
+            if (++made == sampling.maxNewTokens)
+                return FinishReason::MaxNewTokens;
+            // The new token takes the position m_sequence.size() - 1 when it is run.
+            if (m_request.contextLimit > 0 &&
+                static_cast<std::int64_t>(m_sequence.size()) > m_request.contextLimit)
+                return FinishReason::ContextFull;
+            if (stop.stop_requested())
+                throw Stopped{};
+            logits = m_request.usesCache ? step(id, stop) : replayedLogits(stop);
+        }
+    }
+
+    at::Tensor step(TokenId id, const std::stop_token& stop)
+    {
+        ForwardOptions options;
+        options.stop = stop;
+        at::Tensor logits = m_decoder.forward(idsTensor(&id, 1), &m_context.cache(), options);
+        m_context.add(&id, 1);
+        if (m_observer.stepped)
+            m_observer.stepped();
+        return logits.reshape({-1}).cpu();
+    }
+
+    void report(TokenId id, double nll, double seconds, bool isEnd)
+    {
+        TokenRecord record;
+        record.id = id;
+        record.position = static_cast<std::int64_t>(m_sequence.size()) - 1;
+        record.nll = nll;
+        record.stepSeconds = seconds;
+        record.cacheBytes = m_request.usesCache ? m_context.cache().liveBytes() : 0;
+        if (m_tokenizer != nullptr) {
+            const std::string piece = m_tokenizer->piece(id);
+            record.piece = toValidUtf8(piece);
+            record.isControl = m_tokenizer->isControl(id);
+            if (!isEnd)
+                record.text = m_stream.add(piece);
+        }
+        m_summary.ids.push_back(id);
+        m_summary.nll.push_back(nll);
+        m_summary.stepSeconds.push_back(seconds);
+        m_summary.cacheBytes.push_back(record.cacheBytes);
+        m_summary.text += record.text;
+        if (m_observer.generated)
+            m_observer.generated(record);
+    }
+
+    Decoder& m_decoder;
+    Context& m_context;
+    const Tokenizer* m_tokenizer;
+    const GenerationRequest& m_request;
+    const GenerationObserver& m_observer;
+    Sampler m_sampler;
+    std::vector<TokenId> m_sequence;
+    PieceStream m_stream;
+    GenerationSummary m_summary;
+};
+
+} // namespace
+
+std::int64_t Context::reusePrefix(const std::vector<TokenId>& prompt)
+{
+    const auto differs = std::mismatch(m_ids.begin(), m_ids.end(), prompt.begin(), prompt.end());
+    const auto common = static_cast<std::int64_t>(differs.first - m_ids.begin());
+    const std::int64_t kept =
+        m_cache.truncate(std::min(common, static_cast<std::int64_t>(prompt.size()) - 1));
+    m_ids.resize(static_cast<std::size_t>(kept));
+    return kept;
+}
+
+void Context::reset()
+{
+    m_cache.reset();
+    m_ids.clear();
+}
+
+GenerationSummary generate(Decoder& decoder, Context& context, const Tokenizer* tokenizer,
+                           const GenerationRequest& request, const GenerationObserver& observer,
+                           std::stop_token stop)
+{
+    const c10::InferenceMode inference;
+    if (request.prompt.empty())
+        throw ArgumentError("the prompt is empty: there is no token to begin from");
+    return Run(decoder, context, tokenizer, request, observer).run(stop);
+}
+
+std::uint64_t cacheBytesNeeded(const MixedKVCache& cache, std::int64_t numTokens)
+{
+    const CacheShape& shape = cache.shape();
+    const auto bytesPerToken =
+        static_cast<std::uint64_t>(2 * shape.batch * shape.numKvHeads * shape.headDim) *
+        cache.options().dtype().itemsize();
+    std::uint64_t slots = 0;
+    for (const CacheLayerShape& layer : shape.layers)
+        slots += static_cast<std::uint64_t>(layer.isWindowed ? layer.window + shape.ringSlack
+                                                             : numTokens);
+    // Layers grow one after another, so at most one old array of two thirds the size is held twice.
+    return bytesPerToken * (slots + static_cast<std::uint64_t>(numTokens));
+}
+
+void requireCacheFits(const Decoder& decoder, const MixedKVCache& cache, std::int64_t numTokens)
+{
+    if (!decoder.device().is_cpu())
+        return; // LibTorch's allocator answers for the device
+    const std::uint64_t needed = cacheBytesNeeded(cache, numTokens);
+    const std::uint64_t available = readFreeHostMemory() + cache.allocatedBytes();
+    if (needed > available)
+        throw MemoryError("a context of " + formatCount(numTokens) + " tokens needs " +
+                          formatBytes(needed) + " of cache, this machine has " +
+                          formatBytes(available) + " free");
+}
+
+} // namespace kvscope

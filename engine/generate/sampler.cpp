@@ -1,0 +1,96 @@
+#include "engine/generate/sampler.h"
+
+#include "engine/base/errors.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/cumsum.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/sort.h>
+#include <ATen/ops/topk.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace kvscope {
+namespace {
+
+/// How many of the descending probabilities have a preceding mass <= topP. The mass is cumsum - p
+/// in float32, the reference's own rounding.
+std::int64_t keptCount(const at::Tensor& descending, double topP)
+{
+    const at::Tensor preceding = at::cumsum(descending, 0).sub_(descending);
+    const auto* mass = preceding.const_data_ptr<float>();
+    std::int64_t kept = 0;
+    while (kept < preceding.numel() && mass[kept] <= static_cast<float>(topP))
+        ++kept;
+    return kept;
+}
+
+} // namespace
+
+Nucleus nucleus(const at::Tensor& logits, double temperature, double topP)
+{
+    const at::Tensor probabilities = at::softmax(logits.div(temperature), 0);
+    // Sorting 128,000 probabilities costs more than a layer; nearly always the nucleus lies in the
+    // first few.
+    constexpr std::int64_t kFirstTry = 256;
+    at::Tensor sorted;
+    at::Tensor ids;
+    std::int64_t kept = probabilities.numel();
+    if (probabilities.numel() > kFirstTry) {
+        std::tie(sorted, ids) = at::topk(probabilities, kFirstTry);
+        kept = keptCount(sorted, topP);
+    }
+    if (kept >= kFirstTry || !sorted.defined()) {
+        std::tie(sorted, ids) = at::sort(probabilities, 0, true);
+        kept = keptCount(sorted, topP);
+    }
+    const at::Tensor head = sorted.narrow(0, 0, kept);
+    return {head.div(head.sum()), ids.narrow(0, 0, kept)};
+}
+
+std::int64_t drawIndex(const at::Tensor& probabilities, std::int64_t numEntries,
+                       at::Generator& generator)
+{
+    const at::Tensor draws = at::empty({1, numEntries}, at::kFloat).exponential_(1.0, generator);
+    const at::Tensor ratios = probabilities.div(draws[0].narrow(0, 0, probabilities.numel()));
+    return at::argmax(ratios).item<std::int64_t>();
+}
+
+Sampler::Sampler(const SamplingSettings& settings)
+    : m_settings(settings)
+    , m_generator(at::detail::createCPUGenerator(settings.seed))
+{
+    if (std::isnan(settings.topP) || settings.topP < 0.0)
+        throw ArgumentError("top-p is " + std::to_string(settings.topP) + ", it must be 0 or more");
+    if (std::isnan(settings.temperature))
+        throw ArgumentError("the temperature is not a number");
+    if (settings.maxNewTokens < 1)
+        throw ArgumentError("the number of new tokens is " + std::to_string(settings.maxNewTokens) +
+                            ", it must be 1 or more");
+}
+
+std::int64_t Sampler::next(const at::Tensor& logits)
+{
+    if (m_settings.temperature <= 0.0)
+        return at::argmax(logits).item<std::int64_t>();
+    const Nucleus kept = nucleus(logits, m_settings.temperature, m_settings.topP);
+    return kept.ids[drawIndex(kept.probabilities, logits.numel(), m_generator)]
+        .item<std::int64_t>();
+}
+
+double negativeLogLikelihood(const at::Tensor& logits, std::int64_t id)
+{
+    const at::Tensor flat = logits.contiguous();
+    const auto* values = flat.const_data_ptr<float>();
+    const std::int64_t count = flat.numel();
+    const float largest = *std::max_element(values, values + count);
+    double sum = 0.0;
+    for (std::int64_t i = 0; i < count; ++i)
+        sum += static_cast<double>(std::exp(values[i] - largest));
+    return std::log(sum) + static_cast<double>(largest) - static_cast<double>(values[id]);
+}
+
+} // namespace kvscope

@@ -1,0 +1,91 @@
+#include "engine/model/feed_forward.h"
+
+#include "engine/kernels/elementwise.h"
+#include "engine/kernels/linear.h"
+
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/topk.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <vector>
+
+namespace kvscope {
+namespace {
+
+/// The tokens that visit one expert and their weights there.
+struct Visitors
+{
+    std::vector<std::int64_t> rows;
+    std::vector<float> weights;
+};
+
+std::vector<Visitors> visitorsByExpert(const Routing& routing, std::size_t numExperts)
+{
+    std::vector<Visitors> visitors(numExperts);
+    const auto* experts = routing.experts.const_data_ptr<std::int64_t>();
+    const auto* weights = routing.weights.const_data_ptr<float>();
+    const std::int64_t topK = routing.experts.size(1);
+    for (std::int64_t i = 0; i < routing.experts.numel(); ++i) {
+        Visitors& expert = visitors[static_cast<std::size_t>(experts[i])];
+        expert.rows.push_back(i / topK);
+        expert.weights.push_back(weights[i]);
+    }
+    return visitors;
+}
+
+} // namespace
+
+at::Tensor product(const at::Tensor& x, const WeightMatrix& weight, const ProductSettings& settings)
+{
+    return settings.path == KernelPath::Reference ? linearReference(x, weight)
+                                                  : linear(x, weight, settings.precision);
+}
+
+at::Tensor feedForward(const at::Tensor& x, const FeedForwardWeights& weights,
+                       const ProductSettings& settings)
+{
+    const at::Tensor gate = product(x, weights.gate, settings);
+    const at::Tensor up = product(x, weights.up, settings);
+    const at::Tensor hidden =
+        settings.path == KernelPath::Reference ? swiGluReference(gate, up) : swiGlu(gate, up);
+    return product(hidden, weights.down, settings);
+}
+
+Routing route(const at::Tensor& x, const MoEWeights& moe, const ProductSettings& settings)
+{
+    const at::Tensor logits = product(x, moe.router, settings);
+    const auto [probabilities, experts] =
+        at::topk(at::softmax(logits, -1, at::kFloat), moe.numActive);
+    return {experts.cpu().contiguous(),
+            probabilities.div(probabilities.sum(-1, true)).cpu().contiguous()};
+}
+
+at::Tensor mixtureOfExperts(const at::Tensor& x, const MoEWeights& moe, const Routing& routing,
+                            const ProductSettings& settings)
+{
+    at::Tensor sum = at::zeros_like(x);
+    std::vector<Visitors> visitors = visitorsByExpert(routing, moe.experts.size());
+    for (std::size_t e = 0; e < visitors.size(); ++e) {
+        Visitors& group = visitors[e];
+        if (group.rows.empty())
+            continue;
+        const auto count = static_cast<std::int64_t>(group.rows.size());
+        if (count == x.size(0)) { // one token, or all of them: nothing to gather
+            const at::Tensor weights =
+                at::from_blob(group.weights.data(), {count, 1}, at::kFloat).to(x.options());
+            sum.add_(feedForward(x, moe.experts[e], settings).mul_(weights));
+            continue;
+        }
+        const at::Tensor rows = at::from_blob(group.rows.data(), {count}, at::kLong).to(x.device());
+        const at::Tensor weights =
+            at::from_blob(group.weights.data(), {count, 1}, at::kFloat).to(x.options());
+        const at::Tensor result = feedForward(x.index_select(0, rows), moe.experts[e], settings);
+        sum.index_add_(0, rows, result.mul_(weights));
+    }
+    for (const FeedForwardWeights& shared : moe.shared)
+        sum.add_(feedForward(x, shared, settings));
+    return sum;
+}
+
+} // namespace kvscope

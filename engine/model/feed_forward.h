@@ -1,0 +1,41 @@
+#pragma once
+
+#include "engine/kernels/weight_matrix.h"
+#include "engine/model/decoder.h"
+#include "engine/model/decoder_weights.h"
+
+#include <ATen/core/Tensor.h>
+
+namespace kvscope {
+
+/// How the pieces of a forward pass multiply.
+struct ProductSettings
+{
+    KernelPath path = KernelPath::Fast;
+    Precision precision = Precision::Fast;
+};
+
+/// x W^T by the path and precision asked for; x [N, in], result [N, out].
+at::Tensor product(const at::Tensor& x, const WeightMatrix& weight,
+                   const ProductSettings& settings);
+
+/// down(silu(gate x) * up x); x [N, E], result [N, E].
+at::Tensor feedForward(const at::Tensor& x, const FeedForwardWeights& weights,
+                       const ProductSettings& settings);
+
+/// Which experts a token goes to and how much each counts.
+struct Routing
+{
+    at::Tensor experts; ///< [N, topK] int64, on the CPU, highest probability first
+    at::Tensor weights; ///< [N, topK] float32, on the CPU, sums to 1 per token
+};
+
+/// Softmax over all experts in float32, the topK largest, renormalised.
+Routing route(const at::Tensor& x, const MoEWeights& moe, const ProductSettings& settings);
+
+/// Routed experts by weight plus every shared expert; x [N, E], result [N, E]. Few tokens visit
+/// their experts one by one, so that only those weights are read; many are grouped by expert.
+at::Tensor mixtureOfExperts(const at::Tensor& x, const MoEWeights& moe, const Routing& routing,
+                            const ProductSettings& settings);
+
+} // namespace kvscope

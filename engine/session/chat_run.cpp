@@ -1,0 +1,152 @@
+#include "engine/session/chat_run.h"
+
+#include "engine/base/errors.h"
+#include "engine/base/units.h"
+#include "engine/base/utf8.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace kvscope {
+namespace {
+
+GenerationSummary cancelledSummary()
+{
+    GenerationSummary summary;
+    summary.finish = FinishReason::Cancelled;
+    return summary;
+}
+
+} // namespace
+
+void ChatRun::run(std::uint64_t generation, const ChatRequest& request, const std::stop_token& stop)
+{
+    m_generation = generation;
+    if (!m_model.prompter)
+        throw ArgumentError("this model has no usable tokenizer, so it cannot chat");
+    const auto messages = fitted(request);
+    if (!messages || stop.stop_requested()) {
+        m_emit(GenerationFinished{m_generation, cancelledSummary()});
+        return;
+    }
+    const TokenizedText prompt = m_model.prompter->prompt(*messages, m_model.known);
+    // Refused before anything changes: the chat's cache stays as it was.
+    requireCacheFits(*m_model.decoder, m_model.context->cache(),
+                     static_cast<std::int64_t>(prompt.ids.size()));
+    m_model.context->reusePrefix(prompt.ids);
+    announce(prompt, m_dropped);
+
+    GenerationRequest work;
+    work.prompt = prompt.ids;
+    work.sampling = request.sampling;
+    work.endTokens = m_model.endTokens;
+    work.chunkTokens = request.chunkTokens;
+    work.contextLimit = m_isBeyondLimit ? 0 : m_model.contextLimit;
+    work.scoresPrompt = request.scoresPrompt;
+    m_publisher.clearDecodeRate();
+    m_publisher.state().generation = m_generation;
+    m_publisher.state().prefill = {
+        m_model.context->cache().seqLen(), 0,
+        static_cast<std::int64_t>(prompt.ids.size()) - m_model.context->cache().seqLen(), 0.0, 0.0};
+    publish(Phase::Prefill);
+    GenerationSummary summary = generate(*m_model.decoder, *m_model.context,
+                                         m_model.tokenizer.get(), work, observer(), stop);
+    m_model.known = prompt;
+    for (const TokenId id : summary.ids) {
+        m_model.known.ids.push_back(id);
+        m_model.known.text += m_model.tokenizer->piece(id);
+    }
+    publish(Phase::Idle);
+    m_emit(GenerationFinished{m_generation, std::move(summary)});
+}
+
+std::int64_t ChatRun::roomLimit(const ChatRequest& request) const
+{
+    // Room for the answer too, but never so much that the conversation gets less than half.
+    return m_model.contextLimit - std::min(request.sampling.maxNewTokens, m_model.contextLimit / 2);
+}
+
+std::optional<std::vector<ChatMessage>> ChatRun::fitted(const ChatRequest& request)
+{
+    if (request.messages.empty())
+        throw ArgumentError("there is no message to answer");
+    const std::int64_t limit = m_model.contextLimit;
+    if (limit <= 0)
+        return request.messages;
+    const auto length = static_cast<std::int64_t>(
+        m_model.prompter->prompt(request.messages, m_model.known).ids.size());
+    if (length < limit)
+        return request.messages;
+    const auto toDrop = m_model.prompter->messagesToDrop(request.messages, roomLimit(request));
+    if (!toDrop || *toDrop == 0) {
+        m_isBeyondLimit = true;
+        m_emit(Notice{"The prompt has " + formatCount(length) + " tokens, more than the " +
+                          formatCount(limit) +
+                          " positions this model was made for. It goes on; answers past that are "
+                          "untested ground.",
+                      m_generation});
+        return request.messages;
+    }
+    if (request.whenFull == ContextFullPolicy::Ask) {
+        const auto answer = m_ask(ContextFullAsked{m_generation, length, limit, *toDrop});
+        if (!answer || *answer == Session::ContextFullAnswer::GiveUp)
+            return std::nullopt;
+    }
+    m_dropped = *toDrop;
+    return ChatPrompter::withoutOldest(request.messages, *toDrop);
+}
+
+void ChatRun::announce(const TokenizedText& prompt, std::int64_t dropped)
+{
+    GenerationStarted started;
+    started.generation = m_generation;
+    started.keptTokens = m_model.context->cache().seqLen();
+    started.promptText = prompt.text;
+    started.droppedMessages = dropped;
+    for (auto position = static_cast<std::size_t>(started.keptTokens); position < prompt.ids.size();
+         ++position) {
+        TokenRecord token;
+        token.id = prompt.ids[position];
+        token.position = static_cast<std::int64_t>(position);
+        token.piece = toValidUtf8(m_model.tokenizer->piece(token.id));
+        token.text = token.piece;
+        token.isPrompt = true;
+        token.isControl = m_model.tokenizer->isControl(token.id);
+        started.prompt.push_back(std::move(token));
+    }
+    m_emit(std::move(started));
+}
+
+GenerationObserver ChatRun::observer()
+{
+    GenerationObserver watch;
+    watch.prefilled = [this](const PrefillProgress& progress) {
+        EngineSnapshot& state = m_publisher.state();
+        state.prefill = progress;
+        if (progress.secondsElapsed > 0.0)
+            state.prefillTokensPerSecond =
+                static_cast<double>(progress.doneTokens) / progress.secondsElapsed;
+        state.phase = progress.doneTokens < progress.totalTokens ? Phase::Prefill : Phase::Decode;
+    };
+    watch.promptScored = [this](std::int64_t firstPosition, const std::vector<double>& nll) {
+        m_emit(PromptScored{m_generation, firstPosition, nll});
+    };
+    watch.generated = [this](const TokenRecord& token) {
+        m_emit(TokenGenerated{m_generation, token});
+    };
+    watch.stepped = [this] {
+        if (m_publisher.state().phase == Phase::Decode)
+            m_publisher.countDecodeStep();
+        if (m_publisher.isDue())
+            publish(m_publisher.state().phase);
+    };
+    return watch;
+}
+
+void ChatRun::publish(Phase phase)
+{
+    m_publisher.state().phase = phase;
+    m_publisher.publish(m_model.context->cache().snapshot());
+}
+
+} // namespace kvscope

@@ -1,0 +1,148 @@
+#include "engine/session/open_model.h"
+
+#include "engine/base/errors.h"
+#include "engine/base/memory_reading.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace kvscope {
+namespace {
+
+std::string deviceText(const Decoder& decoder)
+{
+    if (!decoder.device().is_cpu())
+        return decoder.device().str();
+    const int threads = at::get_num_threads();
+    return "CPU, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+}
+
+/// A tokenizer where there is a usable one; otherwise a warning says why not and the model opens
+/// all the same.
+void addTokenizer(OpenModel& model, const OpenRequest& request)
+{
+    if (!request.tokenizerFile.empty()) {
+        model.tokenizer =
+            openTokenizer(request.tokenizerFile); // asked for by name, so a failure is one
+    } else {
+        try {
+            model.tokenizer = makeTokenizer(model.checkpoint->tokenizer);
+            if (model.tokenizer == nullptr)
+                model.warnings.push_back(
+                    "This checkpoint has no tokenizer, so it cannot chat; numbers still work.");
+        } catch (const TokenizerError& error) {
+            model.warnings.push_back(std::string("No chat: ") + error.what());
+        }
+    }
+    if (model.tokenizer != nullptr &&
+        model.tokenizer->vocabularySize() > model.checkpoint->config.vocabularySize)
+        model.warnings.push_back(
+            "The tokenizer knows " + std::to_string(model.tokenizer->vocabularySize()) +
+            " ids, the model " + std::to_string(model.checkpoint->config.vocabularySize) +
+            ": text that needs the others will be refused.");
+}
+
+} // namespace
+
+ComputeType computeTypeFrom(const std::string& name)
+{
+    if (name == "auto")
+        return ComputeType::Auto;
+    if (name == "float32")
+        return ComputeType::Float32;
+    if (name == "bfloat16")
+        return ComputeType::BFloat16;
+    if (name == "float16")
+        return ComputeType::Float16;
+    throw ArgumentError("dtype '" + name + "' is not one of auto, float32, bfloat16, float16");
+}
+
+std::unique_ptr<const Tokenizer> tokenizerFor(const Checkpoint& checkpoint,
+                                              const std::string& tokenizerFile)
+{
+    return tokenizerFile.empty() ? makeTokenizer(checkpoint.tokenizer)
+                                 : openTokenizer(tokenizerFile);
+}
+
+std::vector<TokenId> endTokensFor(const Checkpoint& checkpoint, const Tokenizer* tokenizer,
+                                  const ChatTemplate* chatTemplate)
+{
+    std::vector<TokenId> tokens = checkpoint.tokenizer.endTokens;
+    if (tokenizer != nullptr && chatTemplate != nullptr && !chatTemplate->endOfTurn().empty())
+        if (const auto turn = tokenizer->controlToken(chatTemplate->endOfTurn()))
+            tokens.push_back(*turn);
+    std::sort(tokens.begin(), tokens.end());
+    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+    std::erase_if(tokens,
+                  [&](TokenId id) { return id < 0 || id >= checkpoint.config.vocabularySize; });
+    return tokens;
+}
+
+OpenModel openModel(const OpenRequest& request,
+                    std::function<void(std::uint64_t, std::uint64_t)> progress,
+                    std::stop_token stop)
+{
+    OpenModel model;
+    model.processBaseline = readProcessMemory().resident;
+    model.checkpoint = openCheckpoint(request.path);
+    model.warnings = model.checkpoint->warnings;
+    addTokenizer(model, request);
+    DecoderOptions options;
+    options.device = request.device;
+    options.computeType = computeTypeFrom(request.dtype);
+    options.progress = std::move(progress);
+    options.stop = std::move(stop);
+    model.decoder = std::make_unique<Decoder>(model.checkpoint, options);
+    model.context.emplace(model.decoder->makeCache());
+    if (model.tokenizer != nullptr) {
+        const TokenizerSource& source = model.checkpoint->tokenizer;
+        const bool hasChatMl = model.tokenizer->controlToken("<|im_start|>") &&
+                               model.tokenizer->controlToken("<|im_end|>");
+        model.prompter.emplace(*model.tokenizer, ChatTemplate(source.chatTemplate, hasChatMl),
+                               source.addsBeginToken ? source.beginToken : std::nullopt);
+    }
+    model.endTokens = endTokensFor(*model.checkpoint, model.tokenizer.get(),
+                                   model.prompter ? &model.prompter->chatTemplate() : nullptr);
+    model.contextLimit = request.contextLimit > 0 ? request.contextLimit
+                                                  : model.checkpoint->config.extendedPositions;
+    return model;
+}
+
+ModelDescription describe(const OpenModel& model)
+{
+    const ModelConfig& config = model.checkpoint->config;
+    ModelDescription text;
+    text.path = model.checkpoint->path.string();
+    text.name = config.name;
+    text.architecture = config.architecture;
+    text.format = model.checkpoint->format;
+    text.storage = model.checkpoint->storageSummary();
+    text.device = deviceText(*model.decoder);
+    text.compute = model.decoder->computeDescription();
+    if (model.tokenizer != nullptr)
+        text.tokenizer = model.tokenizer->description();
+    if (model.prompter) {
+        text.chatTemplate = model.prompter->chatTemplate().name();
+        text.templateNote = model.prompter->chatTemplate().note();
+    }
+    text.totalParameters = config.totalParameters();
+    text.activeParameters = config.activeParameters();
+    text.trainedPositions = config.trainedPositions;
+    text.extendedPositions = config.extendedPositions;
+    text.vocabularySize = config.vocabularySize;
+    text.weightBytes = model.decoder->weightBytes();
+    for (const auto& file : model.checkpoint->files)
+        text.fileBytes += file->sizeBytes();
+    text.canChat = model.prompter.has_value();
+    const auto elementBytes =
+        static_cast<std::int64_t>(model.context->cache().options().dtype().itemsize());
+    for (const LayerConfig& layer : config.layers)
+        text.layers.push_back({layer.kind == LayerKind::Windowed, layer.window, layer.hasSink,
+                               layer.identityPairs, config.cacheBytesPerToken(elementBytes)});
+    text.warnings = model.warnings;
+    return text;
+}
+
+} // namespace kvscope

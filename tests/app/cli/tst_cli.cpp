@@ -1,0 +1,281 @@
+#include "app/cli/run_cli.h"
+#include "engine/checkpoint/safetensors.h"
+#include "tests/support/golden_file.h"
+#include "tests/support/golden_json.h"
+#include "tests/support/models.h"
+#include "tests/support/tensor_compare.h"
+
+#include <ATen/ops/from_blob.h>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+using namespace kvscope;
+using Json = nlohmann::json;
+
+// The command line as other programs use it: exit codes, one JSON object on standard output, one
+// clear line on standard error.
+class TestCli : public QObject
+{
+    Q_OBJECT
+
+    struct Result
+    {
+        int code = 0;
+        std::string out;
+        std::string err;
+        Json json() const { return Json::parse(out); }
+    };
+
+    static Result run(std::vector<std::string> arguments, std::stop_token stop = {})
+    {
+        arguments.insert(arguments.begin(), "kvscope-cli");
+        std::vector<const char*> argv;
+        for (const std::string& argument : arguments)
+            argv.push_back(argument.c_str());
+        std::ostringstream out;
+        std::ostringstream err;
+        const int code =
+            runCli(static_cast<int>(argv.size()), argv.data(), out, err, std::move(stop));
+        return {code, out.str(), err.str()};
+    }
+
+    static std::string joined(const at::Tensor& ids)
+    {
+        std::string text;
+        for (std::int64_t i = 0; i < ids.numel(); ++i)
+            text += (i == 0 ? "" : ",") + std::to_string(ids[i].item<std::int64_t>());
+        return text;
+    }
+
+private Q_SLOTS:
+    void kvCachePrintsTheChaptersTable()
+    {
+        const Result result = run({"kv-cache", "--json", "--lengths", "4096,8192,32768,131072"});
+        QCOMPARE(result.code, 0);
+        const Json json = result.json();
+        const char* want[] = {"1.94", "1.97", "1.99", "2.00"};
+        for (std::size_t i = 0; i < 4; ++i)
+            QCOMPARE(json.at("rows").at(i).at("reduction_printed").get<std::string>(),
+                     std::string(want[i]));
+        QVERIFY(json.at("passes").get<bool>());
+        const Result text = run({"kv-cache"});
+        QCOMPARE(text.code, 0);
+        QVERIFY(text.out.find("PASS: 2.00x at 131,072 tokens, the line is >= 1.8x") !=
+                std::string::npos);
+    }
+
+    void inspectDescribesEveryLayer()
+    {
+        const Result result = run({"inspect", goldenPath("gptosslite/tiny_a"), "--json"});
+        QCOMPARE(result.code, 0);
+        const Json json = result.json();
+        QCOMPARE(json.at("family").get<std::string>(), std::string("gpt-oss-lite"));
+        QCOMPARE(json.at("parameters").at("total").get<std::int64_t>(), 452176);
+        QCOMPARE(json.at("parameters").at("active").get<std::int64_t>(), 304720);
+        QCOMPARE(json.at("layers").size(), std::size_t{4});
+        QCOMPARE(json.at("layers").at(0).at("kind").get<std::string>(), std::string("windowed"));
+        QCOMPARE(json.at("layers").at(1).at("cache").get<std::string>(), std::string("growing"));
+        QCOMPARE(run({"inspect", goldenPath("gptosslite/tiny_a"), "--checks"}).code, 0);
+    }
+
+    void tokenizeWorksOnAVocabularyAlone()
+    {
+        const Result result = run(
+            {"tokenize", goldenPath("tokenizers/smollm2_vocab.gguf"), "--json", "--text", "Hello"});
+        QCOMPARE(result.code, 0);
+        QCOMPARE(result.json().at("ids"), Json({19556}));
+        QCOMPARE(result.json().at("pieces"), Json({"Hello"}));
+        const auto special = [](const std::vector<std::string>& more) {
+            std::vector<std::string> arguments{"tokenize",
+                                               goldenPath("tokenizers/smollm2_vocab.gguf"),
+                                               "--json", "--text", "<|im_end|>"};
+            arguments.insert(arguments.end(), more.begin(), more.end());
+            return run(arguments).json().at("ids").size();
+        };
+        QCOMPARE(special({}), std::size_t{1});
+        QVERIFY(special({"--literal"}) > 1);
+    }
+
+    void generateFromIdsIsTheReferencesGreedy()
+    {
+        const GoldenFile golden("gptosslite/tiny_a/golden.safetensors");
+        const at::Tensor ids = golden.tensor("long/ids")[0];
+        const at::Tensor want = golden.tensor("greedy/uncached")[0];
+        for (const char* cache : {"", "--no-cache"}) {
+            std::vector<std::string> arguments{"generate",  goldenPath("gptosslite/tiny_a"),
+                                               "--json",    "--ids",
+                                               joined(ids), "--max-new-tokens",
+                                               "24",        "--temperature",
+                                               "0",         "--chunk",
+                                               "5"};
+            if (*cache != 0)
+                arguments.emplace_back(cache);
+            const Result result = run(arguments);
+            QCOMPARE(result.code, 0);
+            const Json json = result.json();
+            for (std::size_t i = 0; i < 24; ++i)
+                QCOMPARE(json.at("ids").at(i).get<std::int64_t>(),
+                         want[ids.numel() + static_cast<std::int64_t>(i)].item<std::int64_t>());
+            for (const char* list : {"nll", "step_seconds", "cache_bytes"})
+                QCOMPARE(json.at(list).size(), std::size_t{24});
+        }
+    }
+
+    void scoreWritesAllLogits()
+    {
+        QTemporaryDir folder;
+        const std::string file = folder.filePath("logits.safetensors").toStdString();
+        const GoldenFile golden("gptosslite/tiny_a/golden.safetensors");
+        const at::Tensor ids = golden.tensor("long/ids")[0];
+        for (const char* chunk : {"0", "1", "7", "8", "9"}) {
+            const Result result =
+                run({"score", goldenPath("gptosslite/tiny_a"), "--json", "--ids", joined(ids),
+                     "--chunk", chunk, "--logits-out", file, "--dtype", "float32"});
+            QCOMPARE(result.code, 0);
+            const auto written = readSafetensors(file);
+            const TensorInfo* logits = written->find("logits");
+            QVERIFY(logits != nullptr);
+            QCOMPARE(logits->shape, (std::vector<std::int64_t>{37, 512}));
+            const at::Tensor got =
+                at::from_blob(const_cast<std::byte*>(logits->data.data()), {37, 512}, at::kFloat)
+                    .clone();
+            const QString difference =
+                compareTensors(got, golden.tensor("long/logits")[0], 2e-4, 1e-4);
+            QVERIFY2(difference.isEmpty(), qPrintable(difference));
+            const auto nll = result.json().at("nll").get<std::vector<double>>();
+            QCOMPARE(nll.size(), std::size_t{36});
+            const at::Tensor logProbabilities = golden.tensor("long/logits")[0].log_softmax(-1);
+            for (std::int64_t i = 0; i < 36; ++i)
+                QVERIFY(
+                    std::abs(nll[static_cast<std::size_t>(i)] +
+                             logProbabilities[i][ids[i + 1].item<std::int64_t>()].item<double>()) <
+                    5e-4);
+        }
+    }
+
+    void benchMeasuresAgainstBandwidth()
+    {
+        const Result result = run({"bench", goldenPath("gguf/llama_q4_1.gguf"), "--json",
+                                   "--cached", "4,40", "--prefill", "16", "--steps", "3"});
+        QCOMPARE(result.code, 0);
+        const Json json = result.json();
+        QVERIFY(json.at("read_bandwidth_bytes_per_second").get<double>() > 1e8);
+        QCOMPARE(json.at("decode").size(), std::size_t{2});
+        QVERIFY(json.at("decode").at(1).at("bytes") > json.at("decode").at(0).at("bytes"));
+    }
+
+    void wrongUsageExitsWith2_data()
+    {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::newRow("no command") << QStringList{};
+        QTest::newRow("unknown command") << QStringList{"frobnicate"};
+        QTest::newRow("no model") << QStringList{"inspect"};
+        QTest::newRow("unknown option") << QStringList{"inspect", "m", "--colour"};
+        QTest::newRow("unknown dtype") << QStringList{"inspect", "m", "--dtype", "int3"};
+        QTest::newRow("no prompt") << QStringList{"generate", "m"};
+        QTest::newRow("two prompts") << QStringList{"generate", "m", "--prompt", "a", "--ids", "1"};
+        QTest::newRow("negative chunk")
+            << QStringList{"score", "m", "--ids", "1,2", "--chunk", "-1"};
+    }
+    void wrongUsageExitsWith2()
+    {
+        QFETCH(QStringList, arguments);
+        std::vector<std::string> given;
+        for (const QString& argument : arguments)
+            given.push_back(argument.toStdString());
+        const Result result = run(given);
+        QCOMPARE(result.code, 2);
+        QVERIFY(result.out.empty());
+        QVERIFY(!result.err.empty());
+    }
+
+    void helpExitsWith0()
+    {
+        for (const char* command :
+             {"inspect", "tokenize", "generate", "score", "kv-cache", "bench"}) {
+            const Result result = run({command, "--help"});
+            QCOMPARE(result.code, 0);
+            QVERIFY(result.out.find("--json") != std::string::npos);
+        }
+    }
+
+    void badInputIsOneClearLine_data()
+    {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<QString>("says");
+        const QString tiny = QString::fromStdString(goldenPath("gptosslite/tiny_a"));
+        const QString vocabulary =
+            QString::fromStdString(goldenPath("tokenizers/smollm2_vocab.gguf"));
+        QTest::newRow("missing file")
+            << QStringList{"inspect", "/no/such/file.gguf"} << "no such file";
+        QTest::newRow("demo is not shipped yet") << QStringList{"inspect", "demo"} << "demo";
+        QTest::newRow("folder without a model")
+            << QStringList{"inspect", QString::fromStdString(goldenPath("tokenizers"))}
+            << "tokenizers";
+        QTest::newRow("text without a tokenizer")
+            << QStringList{"generate", tiny, "--prompt", "hi"} << "has no tokenizer";
+        QTest::newRow("id beyond the vocabulary")
+            << QStringList{"generate", tiny, "--ids", "1,512"} << "outside the vocabulary";
+        QTest::newRow("ids that are not numbers")
+            << QStringList{"generate", tiny, "--ids", "1,x"} << "not a whole number";
+        QTest::newRow("one token to score")
+            << QStringList{"score", tiny, "--ids", "1"} << "nothing to score";
+        QTest::newRow("negative top-p")
+            << QStringList{"generate", tiny, "--ids", "1", "--top-p", "-1"} << "top-p";
+        QTest::newRow("unknown device")
+            << QStringList{"generate", tiny, "--ids", "1", "--device", "tpu"} << "tpu";
+        QTest::newRow("unknown rotation")
+            << QStringList{"inspect", tiny, "--rope", "spiral"} << "spiral";
+        QTest::newRow("past --max-context")
+            << QStringList{"generate", tiny, "--ids", "1,2,3", "--max-context", "2"}
+            << "--max-context allows 2";
+        QTest::newRow("no beginning token")
+            << QStringList{"score", tiny, "--ids", "1,2", "--bos"} << "no beginning-of-sequence";
+        QTest::newRow("missing text file")
+            << QStringList{"tokenize", vocabulary, "--text-file", "/no/such/text"}
+            << "no such file";
+    }
+    void badInputIsOneClearLine()
+    {
+        QFETCH(QStringList, arguments);
+        QFETCH(QString, says);
+        std::vector<std::string> given;
+        for (const QString& argument : arguments)
+            given.push_back(argument.toStdString());
+        const Result result = run(given);
+        QCOMPARE(result.code, 1);
+        const QString message = QString::fromStdString(result.err);
+        QVERIFY2(message.startsWith("error: ") && message.contains(says), qPrintable(message));
+        QCOMPARE(message.count('\n'), 1);
+        QVERIFY(result.out.empty());
+    }
+
+    void textThatIsNotUtf8NamesTheByte()
+    {
+        QTemporaryDir folder;
+        const std::string file = folder.filePath("latin1.txt").toStdString();
+        std::ofstream(file) << "caf\xE9";
+        const Result result =
+            run({"tokenize", goldenPath("tokenizers/smollm2_vocab.gguf"), "--text-file", file});
+        QCOMPARE(result.code, 1);
+        QVERIFY(result.err.find("not UTF-8 text (byte 3)") != std::string::npos);
+    }
+
+    void aStopExitsWith130()
+    {
+        std::stop_source source;
+        source.request_stop();
+        const Result result = run({"generate", goldenPath("gptosslite/tiny_a"), "--ids", "1,2,3"},
+                                  source.get_token());
+        QCOMPARE(result.code, 130);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCli)
+#include "tst_cli.moc"

@@ -1,0 +1,190 @@
+#include "app/live_panels.h"
+#include "app/main_window.h"
+#include "tests/support/golden_json.h"
+#include "tests/support/models.h"
+#include "widgets/chat_panel.h"
+#include "widgets/composer.h"
+#include "widgets/message_bar.h"
+#include "widgets/rings_panel.h"
+#include "widgets/token_history.h"
+#include "widgets/token_selection.h"
+
+#include <QAction>
+#include <QDockWidget>
+#include <QDropEvent>
+#include <QMimeData>
+#include <QSettings>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include <fstream>
+
+using namespace kvscope;
+
+// The window on the offscreen platform, with the real engine behind it.
+class TestMainWindow : public QObject
+{
+    Q_OBJECT
+
+    QTemporaryDir m_home;
+
+    static QString golden(const char* path) { return QString::fromStdString(goldenPath(path)); }
+
+    static void drop(MainWindow& window, const QStringList& paths)
+    {
+        QMimeData data;
+        QList<QUrl> urls;
+        for (const QString& path : paths)
+            urls << QUrl::fromLocalFile(path);
+        data.setUrls(urls);
+        QDropEvent event(QPointF(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(&window, &event);
+    }
+
+private Q_SLOTS:
+    void initTestCase()
+    {
+        QSettings::setDefaultFormat(QSettings::IniFormat);
+        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_home.path());
+        QCoreApplication::setOrganizationName("kvscope-test");
+        QCoreApplication::setApplicationName("kvscope-test");
+    }
+    void init() { QSettings().clear(); }
+
+    void opensAModelAndRemembersIt()
+    {
+        MainWindow window({});
+        window.show();
+        QSignalSpy opened(&window.engine(), &EngineBridge::modelOpened);
+        window.openModel(golden("gptosslite/tiny_a"));
+        QTRY_COMPARE(opened.count(), 1);
+        QVERIFY(window.windowTitle().endsWith("kvscope") && window.windowTitle() != "kvscope");
+        QCOMPARE(WindowSettings().recentFiles(), QStringList{golden("gptosslite/tiny_a")});
+        QTRY_VERIFY(window.panels().rings->chosenLayer().has_value());
+        QVERIFY(window.panels().chat->messageBar().text().contains(
+            "tokenizer")); // none beside it: said, not silent
+    }
+
+    void aFailedOpenIsOneLineAndKeepsTheModel()
+    {
+        MainWindow window({});
+        window.show();
+        QSignalSpy opened(&window.engine(), &EngineBridge::modelOpened);
+        QSignalSpy failed(&window.engine(), &EngineBridge::commandFailed);
+        window.openModel(golden("gptosslite/tiny_a"));
+        QTRY_COMPARE(opened.count(), 1);
+        const QString title = window.windowTitle();
+        window.panels().chat->messageBar().clear();
+        window.openModel(golden("tokenizers/index.json"));
+        QTRY_COMPARE(failed.count(), 1);
+        QVERIFY(window.panels().chat->messageBar().text().contains("index.json"));
+        QCOMPARE(window.windowTitle(), title);
+        QVERIFY(window.panels().rings->chosenLayer().has_value());
+    }
+
+    void aDroppedTextFileIsAttachedAndABadOneIsRefusedInOneLine()
+    {
+        MainWindow window({});
+        window.show();
+        QTemporaryDir folder;
+        const QString good = folder.filePath("log.txt");
+        const QString bad = folder.filePath("latin1.txt");
+        std::ofstream(good.toStdString()) << "The passkey is 48213.";
+        std::ofstream(bad.toStdString()) << "caf\xE9";
+        drop(window, {good});
+        QTRY_COMPARE(window.panels().chat->composer().attachments().size(), std::size_t{1});
+        QCOMPARE(window.panels().chat->composer().attachments()[0].text,
+                 QString("The passkey is 48213."));
+        drop(window, {bad});
+        QTRY_VERIFY(window.panels().chat->messageBar().text().contains("not UTF-8 text (byte 3)"));
+        QCOMPARE(window.panels().chat->composer().attachments().size(), std::size_t{1});
+    }
+
+    void aDroppedModelOpens()
+    {
+        MainWindow window({});
+        window.show();
+        QSignalSpy opened(&window.engine(), &EngineBridge::modelOpened);
+        drop(window, {golden("gguf/llama_q4_1.gguf")});
+        QTRY_COMPARE(opened.count(), 1);
+    }
+
+    void layoutComesBack()
+    {
+        {
+            MainWindow window({});
+            window.show();
+            window.resize(1111, 777);
+            window.findChild<QDockWidget*>("loss")->hide();
+            window.close();
+        }
+        MainWindow window({});
+        window.show();
+        QCOMPARE(window.size(), QSize(1111, 777));
+        QVERIFY(!window.findChild<QDockWidget*>("loss")->isVisible());
+        window.action("Reset layout")->trigger();
+        QTRY_VERIFY(window.findChild<QDockWidget*>("loss")->isVisible());
+    }
+
+    void aDamagedSettingsFileGivesDefaults()
+    {
+        QSettings().setValue("chat/temperature", "warm");
+        QSettings().setValue("chat/topP", 7.5);
+        QSettings().setValue("chat/maxNewTokens", -4);
+        QSettings().setValue("window/geometry", QByteArray("garbage"));
+        QSettings().setValue("window/layout", QByteArray("garbage"));
+        const ChatSettings chat = WindowSettings().chat();
+        QCOMPARE(chat.sampling.temperature, SamplingSettings{}.temperature);
+        QCOMPARE(chat.sampling.topP, 1.0);
+        QCOMPARE(chat.sampling.maxNewTokens, 1);
+        MainWindow window({});
+        window.show();
+        QVERIFY(window.findChild<QDockWidget*>("rings")->isVisible());
+    }
+
+    void everyActionHasANameAndShortcutsAreUnique()
+    {
+        MainWindow window({});
+        QStringList shortcuts;
+        for (QAction* action : window.findChildren<QAction*>()) {
+            if (!action->shortcut().isEmpty()) {
+                const QString shortcut = action->shortcut().toString();
+                QVERIFY2(!shortcuts.contains(shortcut), qPrintable(shortcut));
+                shortcuts << shortcut;
+            }
+        }
+        QVERIFY(shortcuts.contains("Ctrl+O") && shortcuts.contains("Ctrl+N") &&
+                shortcuts.contains("Ctrl+R"));
+    }
+
+    void smolLm2AnswersInTheWindow()
+    {
+        const auto path = smolLm2Path();
+        if (!path)
+            QSKIP("KVSCOPE_SMOLLM2 does not name the SmolLM2 GGUF (scripts/test sets it)");
+        MainWindow window({});
+        window.resize(1440, 900);
+        window.show();
+        QSignalSpy opened(&window.engine(), &EngineBridge::modelOpened);
+        QSignalSpy finished(&window.engine(), &EngineBridge::generationFinished);
+        window.openModel(QString::fromStdString(*path));
+        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 30000);
+        ChatPanel* chat = window.panels().chat;
+        ChatSettings settings = chat->settings();
+        settings.sampling.temperature = 0.0;
+        chat->setSettings(settings);
+        chat->composer().putBack("What is the capital of France?", {});
+        chat->send();
+        QTRY_VERIFY(chat->isRunning());
+        QTRY_COMPARE_WITH_TIMEOUT(finished.count(), 1, 60000);
+        QTRY_VERIFY(!chat->isRunning());
+        QCOMPARE(chat->messages().back().content, std::string("The capital of France is Paris."));
+        QVERIFY(window.panels().history->size() > 40);
+        chat->newChat();
+        QCOMPARE(window.panels().history->size(), 0);
+        QTRY_COMPARE(window.engine().session().takeSnapshot()->cache.contextLength, 0);
+    }
+};
+
+QTEST_MAIN(TestMainWindow)
+#include "tst_main_window.moc"
