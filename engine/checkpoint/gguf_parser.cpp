@@ -3,6 +3,7 @@
 #include "engine/checkpoint/byte_reader.h"
 #include "engine/checkpoint/checked_math.h"
 #include "engine/checkpoint/ggml_types.h"
+#include "engine/checkpoint/gguf_value_reader.h"
 
 #include <algorithm>
 #include <bit>
@@ -20,24 +21,6 @@ constexpr std::uint64_t kMaxNameBytes = 65535; // the format's limit for keys
 constexpr std::uint64_t kMaxAlignment = 1 << 20;
 constexpr std::uint32_t kMaxRank = 4; // GGML_MAX_DIMS
 constexpr std::string_view kAlignmentKey = "general.alignment";
-
-// Source: ggml/docs/gguf.md, gguf_metadata_value_type.
-enum class ValueType : std::uint32_t {
-    U8,
-    I8,
-    U16,
-    I16,
-    U32,
-    I32,
-    F32,
-    Bool,
-    Text,
-    Array,
-    U64,
-    I64,
-    F64,
-    Count,
-};
 
 struct TensorEntry
 {
@@ -97,151 +80,16 @@ private:
         return count;
     }
 
-    std::string readText(const std::string& what, std::uint64_t limit)
-    {
-        const auto length = m_reader.read<std::uint64_t>("the length of " + what);
-        if (length > limit)
-            failIn(m_file, what + " would be " + std::to_string(length) + " bytes long, " +
-                               std::to_string(limit) + " are allowed");
-        return std::string(m_reader.take(length, what));
-    }
-
     void readEntry()
     {
-        std::string key = readText("a metadata key", kMaxNameBytes);
+        std::string key = m_values.readText("a metadata key", kMaxNameBytes);
         const std::string what = "the metadata key " + printable(key);
         if (key.empty())
             failIn(m_file, "has a metadata key without a name");
         if (m_content.metadata.contains(key))
             failIn(m_file, what + " is there twice");
-        GgufValue value = readValue(readType(what), what);
+        GgufValue value = m_values.readValue(what);
         m_content.metadata.emplace(std::move(key), std::move(value));
-    }
-
-    ValueType readType(const std::string& what)
-    {
-        const auto number = m_reader.read<std::uint32_t>("the type of " + what);
-        if (number >= static_cast<std::uint32_t>(ValueType::Count))
-            failIn(m_file, what + " has the unknown value type " + std::to_string(number));
-        return static_cast<ValueType>(number);
-    }
-
-    bool readBool(const std::string& what)
-    {
-        const auto byte = m_reader.read<std::uint8_t>(what);
-        if (byte > 1)
-            failIn(m_file,
-                   what + " is a boolean of value " + std::to_string(byte) + ", neither 0 nor 1");
-        return byte == 1;
-    }
-
-    GgufValue readValue(ValueType type, const std::string& what)
-    {
-        switch (type) {
-        case ValueType::U8:
-            return std::uint64_t{m_reader.read<std::uint8_t>(what)};
-        case ValueType::U16:
-            return std::uint64_t{m_reader.read<std::uint16_t>(what)};
-        case ValueType::U32:
-            return std::uint64_t{m_reader.read<std::uint32_t>(what)};
-        case ValueType::U64:
-            return m_reader.read<std::uint64_t>(what);
-        case ValueType::I8:
-            return std::int64_t{m_reader.read<std::int8_t>(what)};
-        case ValueType::I16:
-            return std::int64_t{m_reader.read<std::int16_t>(what)};
-        case ValueType::I32:
-            return std::int64_t{m_reader.read<std::int32_t>(what)};
-        case ValueType::I64:
-            return m_reader.read<std::int64_t>(what);
-        case ValueType::F32:
-            return double{m_reader.read<float>(what)};
-        case ValueType::F64:
-            return m_reader.read<double>(what);
-        case ValueType::Bool:
-            return readBool(what);
-        case ValueType::Text:
-            return readText(what, m_reader.remaining());
-        case ValueType::Array:
-        case ValueType::Count:
-            break;
-        }
-        return readArray(what);
-    }
-
-    template <typename Stored, typename Wide>
-    GgufArray readNumbers(std::uint64_t count, const std::string& what)
-    {
-        const auto bytes = checkedMultiply(count, sizeof(Stored));
-        if (!bytes)
-            failIn(m_file, what + " claims " + std::to_string(count) + " values");
-        const std::string_view data = m_reader.take(*bytes, what);
-        std::vector<Wide> values(count);
-        for (std::uint64_t i = 0; i < count; ++i) {
-            Stored value;
-            std::memcpy(&value, data.data() + i * sizeof(Stored), sizeof(Stored));
-            values[i] = static_cast<Wide>(value);
-        }
-        return values;
-    }
-
-    GgufArray readTexts(std::uint64_t count, const std::string& what)
-    {
-        if (count > m_reader.remaining() / sizeof(std::uint64_t))
-            failIn(m_file, what + " claims " + std::to_string(count) + " texts, but only " +
-                               std::to_string(m_reader.remaining()) + " bytes follow");
-        std::vector<std::string> values;
-        values.reserve(count);
-        for (std::uint64_t i = 0; i < count; ++i)
-            values.push_back(readText(what, m_reader.remaining()));
-        return values;
-    }
-
-    GgufArray readBools(std::uint64_t count, const std::string& what)
-    {
-        if (count > m_reader.remaining())
-            failIn(m_file, what + " claims " + std::to_string(count) + " values, but only " +
-                               std::to_string(m_reader.remaining()) + " bytes follow");
-        std::vector<bool> values(count);
-        for (std::uint64_t i = 0; i < count; ++i)
-            values[i] = readBool(what);
-        return values;
-    }
-
-    GgufArray readArray(const std::string& what)
-    {
-        const ValueType type = readType(what);
-        const auto count = m_reader.read<std::uint64_t>("the length of " + what);
-        switch (type) {
-        case ValueType::U8:
-            return readNumbers<std::uint8_t, std::uint64_t>(count, what);
-        case ValueType::U16:
-            return readNumbers<std::uint16_t, std::uint64_t>(count, what);
-        case ValueType::U32:
-            return readNumbers<std::uint32_t, std::uint64_t>(count, what);
-        case ValueType::U64:
-            return readNumbers<std::uint64_t, std::uint64_t>(count, what);
-        case ValueType::I8:
-            return readNumbers<std::int8_t, std::int64_t>(count, what);
-        case ValueType::I16:
-            return readNumbers<std::int16_t, std::int64_t>(count, what);
-        case ValueType::I32:
-            return readNumbers<std::int32_t, std::int64_t>(count, what);
-        case ValueType::I64:
-            return readNumbers<std::int64_t, std::int64_t>(count, what);
-        case ValueType::F32:
-            return readNumbers<float, double>(count, what);
-        case ValueType::F64:
-            return readNumbers<double, double>(count, what);
-        case ValueType::Bool:
-            return readBools(count, what);
-        case ValueType::Text:
-            return readTexts(count, what);
-        case ValueType::Array:
-        case ValueType::Count:
-            break;
-        }
-        failIn(m_file, what + " is an array of arrays, which is not read");
     }
 
     void readAlignment()
@@ -261,7 +109,7 @@ private:
     TensorEntry readTensor()
     {
         TensorEntry tensor;
-        tensor.name = readText("a tensor's name", kMaxNameBytes);
+        tensor.name = m_values.readText("a tensor's name", kMaxNameBytes);
         if (tensor.name.empty())
             failIn(m_file, "has a tensor without a name");
         const std::string what = printable(tensor.name);
@@ -366,6 +214,7 @@ private:
 
     std::span<const std::byte> m_bytes;
     ByteReader m_reader;
+    GgufValueReader m_values{m_reader};
     const std::string& m_file;
     std::set<std::string, std::less<>> m_names;
     GgufContent m_content;

@@ -147,7 +147,9 @@ private:
     {
         if (m_place == Place::Start)
             failIn(m_file, "the header is " + found + ", not an object");
-        if (m_place == Place::Metadata || (m_place == Place::Root && m_isMetadata))
+        if (m_place == Place::Root && m_isMetadata)
+            failIn(m_file, "__metadata__ is " + found + ", not an object");
+        if (m_place == Place::Metadata)
             failIn(m_file, "__metadata__ may hold text only and has " + found);
         if (m_place == Place::Root)
             fail("is " + found + " in the header, not an object");

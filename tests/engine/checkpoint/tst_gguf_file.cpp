@@ -1,5 +1,6 @@
 #include "engine/checkpoint/ggml_types.h"
 #include "engine/checkpoint/gguf_file.h"
+#include "engine/checkpoint/gguf_parser.h"
 #include "tests/engine/checkpoint/checkpoint_test_files.h"
 
 #include <QJsonArray>
@@ -66,6 +67,11 @@ class TestGgufFile : public QObject
         writeFile(path, bytes);
         return path;
     }
+    /// In memory, since the property tests parse thousands of files.
+    static QString parsingError(const std::string& bytes)
+    {
+        return errorOf([&] { parseGguf(std::as_bytes(std::span(bytes)), "a.gguf"); });
+    }
 
 private Q_SLOTS:
     void metadataOfEveryValueTypeIsRead()
@@ -77,7 +83,7 @@ private Q_SLOTS:
         for (auto entry = expected.begin(); entry != expected.end(); ++entry) {
             const GgufValue* value = file.find(entry.key().toStdString());
             QVERIFY2(value != nullptr, qPrintable(entry.key()));
-            QCOMPARE(toJson(*value), entry.value());
+            QCOMPARE(toJson(*value), QJsonValue(entry.value()));
         }
         QCOMPARE(file.version(), std::uint32_t{3});
         QCOMPARE(file.count("probe.u32").value(), std::int64_t{4000000000});
@@ -280,13 +286,12 @@ private Q_SLOTS:
                 .tensor("y", {32}, 8, 32)
                 .data(66)
                 .bytes();
-        QCOMPARE(errorOf([&] { const GgufFile file(write(good)); }), QString("(nothing thrown)"));
+        QCOMPARE(parsingError(good), QString("(nothing thrown)"));
         for (std::size_t at = 0; at < good.size(); ++at)
             for (const char byte : {'\0', '\1', '\x20', '\x7f', '\x80', '\xff'}) {
                 std::string broken = good;
                 broken[at] = byte;
-                const auto path = write(broken);
-                QVERIFY(!errorOf([&] { const GgufFile file(path); }).startsWith("(two lines)"));
+                QVERIFY(!parsingError(broken).startsWith("(two lines)"));
             }
     }
 
@@ -295,8 +300,7 @@ private Q_SLOTS:
     {
         const std::string good = readFile(goldenPath("gguf/probe.gguf"));
         for (std::size_t length = 1; length < good.size(); length += length < 2000 ? 1 : 997) {
-            const auto path = write(good.substr(0, length));
-            QVERIFY(errorOf([&] { const GgufFile file(path); }).startsWith("a.gguf: "));
+            QVERIFY(parsingError(good.substr(0, length)).startsWith("a.gguf: "));
         }
     }
 };

@@ -92,7 +92,7 @@ private Q_SLOTS:
         header("metadata key twice", R"({"__metadata__":{"a":"1","a":"2"}})", 0, "the key a twice");
         header("metadata of a number", R"({"__metadata__":{"a":1}})", 0, "may hold text only");
         header("metadata of an object", R"({"__metadata__":{"a":{}}})", 0, "may hold text only");
-        header("metadata that is text", R"({"__metadata__":"a"})", 0, "may hold text only");
+        header("metadata that is text", R"({"__metadata__":"a"})", 0, "__metadata__ is text, not");
         header("deep nesting", "{\"a\":" + std::string(100000, '['), 0,
                "a is a list in the header");
         header("deep nesting in a shape", R"({"a":{"shape":)" + std::string(100000, '['), 0,
