@@ -1,0 +1,40 @@
+#pragma once
+
+#include "widgets/theme.h"
+
+#include <QWidget>
+
+namespace kvscope {
+
+/// One line of text that gives way: it elides where it has to, and then says all of it in a
+/// tooltip. The text is shown as it is, never as markup.
+class ElidedLabel : public QWidget
+{
+    Q_OBJECT
+public:
+    explicit ElidedLabel(QWidget* parent = nullptr);
+
+    const QString& text() const { return m_text; }
+    void setText(const QString& text);
+    /// Which of the theme's colours it is drawn in; ink at first.
+    void setInk(QColor Theme::*ink);
+    void setAlignment(Qt::Alignment alignment);
+    bool isElided() const;
+
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+
+protected:
+    bool event(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    QString m_text;
+    QColor Theme::*m_ink = &Theme::ink;
+    Qt::Alignment m_alignment = Qt::AlignLeft;
+};
+
+/// Text for a tooltip in which nothing is taken for markup; long lines wrap.
+QString plainTooltip(const QString& text);
+
+} // namespace kvscope
