@@ -11,6 +11,7 @@ std::uint64_t sumWords(const std::uint64_t* words, std::int64_t count)
     std::int64_t i = 0;
     for (; i + 16 <= count; i += 16) {
         const auto* at = reinterpret_cast<const __m256i*>(words + i);
+#pragma GCC unroll 8
         for (int lane = 0; lane < 4; ++lane)
             sums[lane] = _mm256_add_epi64(sums[lane], _mm256_loadu_si256(at + lane));
     }

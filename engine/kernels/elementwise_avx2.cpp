@@ -14,6 +14,7 @@ float sumOfSquares(const float* x, std::int64_t width)
                       _mm256_setzero_ps()};
     std::int64_t i = 0;
     for (; i + 32 <= width; i += 32) {
+#pragma GCC unroll 8
         for (int lane = 0; lane < 4; ++lane) {
             const __m256 v = _mm256_loadu_ps(x + i + 8 * lane);
             sums[lane] = _mm256_fmadd_ps(v, v, sums[lane]);
@@ -100,6 +101,7 @@ __m256 exponential(__m256 x)
     constexpr float kInverseFactorials[] = {1.0F / 720, 1.0F / 120, 1.0F / 24, 1.0F / 6,
                                             0.5F,       1.0F,       1.0F};
     __m256 series = _mm256_set1_ps(1.0F / 5040);
+#pragma GCC unroll 8
     for (const float coefficient : kInverseFactorials)
         series = _mm256_fmadd_ps(series, r, _mm256_set1_ps(coefficient));
     const __m256i exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));

@@ -22,5 +22,9 @@ void multiplyQ40(const RowProduct& product, std::int64_t firstRow, std::int64_t 
 void multiplyQ41(const RowProduct& product, std::int64_t firstRow, std::int64_t endRow);
 
 void quantizeRow(const float* x, std::int64_t cols, std::int16_t* quantized, float* scaleAndSum);
+/// The same, each block in the order that multiplyQ40() and multiplyQ41() read: elements
+/// 0, 2, ... 30, then 1, 3, ... 31.
+void quantizeRowEvenOdd(const float* x, std::int64_t cols, std::int16_t* quantized,
+                        float* scaleAndSum);
 
 } // namespace kvscope::avx2

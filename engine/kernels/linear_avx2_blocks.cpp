@@ -16,30 +16,29 @@ float loadHalf(const std::byte* at)
     return _cvtsh_ss(bits);
 }
 
-// A block's 32 integers in order, 16 bits each.
-struct Integers
-{
-    __m256i low;
-    __m256i high;
-};
-
 __m128i load16Bytes(const std::byte* at)
 {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
 }
 
-// Low nibbles are elements 0 to 15, high ones 16 to 31.
-struct Nibbles
+// A block's integers, 16 bits each. Of 8-bit blocks in order; of 4-bit blocks the even elements of
+// both halves (0, 2, ... 14, 16, 18, ... 30), then the odd ones, which takes half the work and is
+// the order of quantizeRowEvenOdd().
+struct Integers
 {
-    __m128i low;
-    __m128i high;
+    __m256i first;
+    __m256i second;
 };
 
-Nibbles loadNibbles(const std::byte* at)
+Integers loadNibbles(const std::byte* at)
 {
-    const __m128i pairs = load16Bytes(at);
-    const __m128i mask = _mm_set1_epi8(15);
-    return {_mm_and_si128(pairs, mask), _mm_and_si128(_mm_srli_epi16(pairs, 4), mask)};
+    // Byte i holds element i in its low and i + 16 in its high nibble: a copy in each half of the
+    // register, the upper one shifted down. Then byte 2 i is an even element and byte 2 i + 1 an
+    // odd one.
+    const __m256i copies = _mm256_broadcastsi128_si256(load16Bytes(at));
+    const __m256i lowered = _mm256_srlv_epi32(copies, _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4));
+    const __m256i mask = _mm256_set1_epi16(15);
+    return {_mm256_and_si256(lowered, mask), _mm256_and_si256(_mm256_srli_epi16(lowered, 8), mask)};
 }
 
 struct FormatQ80
@@ -59,10 +58,9 @@ struct FormatQ40
     static constexpr bool kHasOffset = false;
     static Integers integers(const std::byte* block)
     {
-        const auto [low, high] = loadNibbles(block + 2);
-        const __m128i eight = _mm_set1_epi8(8);
-        return {_mm256_cvtepi8_epi16(_mm_sub_epi8(low, eight)),
-                _mm256_cvtepi8_epi16(_mm_sub_epi8(high, eight))};
+        const auto [even, odd] = loadNibbles(block + 2);
+        const __m256i eight = _mm256_set1_epi16(8);
+        return {_mm256_sub_epi16(even, eight), _mm256_sub_epi16(odd, eight)};
     }
 };
 
@@ -70,69 +68,81 @@ struct FormatQ41
 {
     static constexpr std::int64_t kBytes = 20;
     static constexpr bool kHasOffset = true;
-    static Integers integers(const std::byte* block)
-    {
-        const auto [low, high] = loadNibbles(block + 4);
-        return {_mm256_cvtepu8_epi16(low), _mm256_cvtepu8_epi16(high)};
-    }
+    static Integers integers(const std::byte* block) { return loadNibbles(block + 4); }
 };
 
-void storeDecoded(__m256i integers, __m256 scale, __m256 offset, bool hasOffset, float* out)
+// Sixteen 8-bit integers times scale, plus offset, to out.
+template <bool HasOffset>
+void storeDecoded(__m128i integers, __m256 scale, __m256 offset, float* out)
 {
-    const __m128i halves[2] = {_mm256_castsi256_si128(integers),
-                               _mm256_extracti128_si256(integers, 1)};
+    const __m128i halves[2] = {integers, _mm_unpackhi_epi64(integers, integers)};
     for (int half = 0; half < 2; ++half) {
         // The product is exact (8 by 11 bits), so fusing the addition would change nothing.
         const __m256 product =
-            _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(halves[half])), scale);
-        _mm256_storeu_ps(out + 8 * half, hasOffset ? _mm256_add_ps(product, offset) : product);
+            _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(halves[half])), scale);
+        _mm256_storeu_ps(out + 8 * half, HasOffset ? _mm256_add_ps(product, offset) : product);
     }
 }
 
+// 4-bit blocks: `zero` is taken from each nibble.
 template <typename Format>
-void decode(const std::byte* row, float* out, std::int64_t cols)
+void decodeNibbles(const std::byte* row, float* out, std::int64_t cols, int zero)
 {
+    constexpr std::int64_t kHeader = Format::kBytes - kBlock / 2;
+    const __m128i mask = _mm_set1_epi8(15);
+    const __m128i zeros = _mm_set1_epi8(static_cast<char>(zero));
     for (std::int64_t first = 0; first < cols; first += kBlock, row += Format::kBytes) {
-        const Integers integers = Format::integers(row);
+        const __m128i pairs = load16Bytes(row + kHeader);
+        const __m128i low = _mm_and_si128(pairs, mask);
+        const __m128i high = _mm_and_si128(_mm_srli_epi16(pairs, 4), mask);
         const __m256 scale = _mm256_set1_ps(loadHalf(row));
         const __m256 offset = _mm256_set1_ps(Format::kHasOffset ? loadHalf(row + 2) : 0.0F);
-        storeDecoded(integers.low, scale, offset, Format::kHasOffset, out + first);
-        storeDecoded(integers.high, scale, offset, Format::kHasOffset, out + first + 16);
+        storeDecoded<Format::kHasOffset>(_mm_sub_epi8(low, zeros), scale, offset, out + first);
+        storeDecoded<Format::kHasOffset>(_mm_sub_epi8(high, zeros), scale, offset,
+                                         out + first + 16);
     }
 }
 
-// One sum of scaled integer products, and where the format has offsets one of offset * sum(x).
-struct Sums
+// The first four bytes of one block of each row, two float16 a row (scale, and offset or what
+// follows), times the (scale, sum) of each input: the factors of row r are elements 2 r and 2 r
+// + 1.
+template <int Rows, int Inputs>
+struct Factors
 {
-    __m256 products = _mm256_setzero_ps();
-    __m128 offsets = _mm_setzero_ps(); // lane 1
+    alignas(32) float of[Inputs][8];
+
+    Factors(const std::byte* block, std::int64_t rowBytes, const float* scaleAndSum,
+            std::int64_t inputStride, __m256* offsets)
+    {
+        __m128i halves = _mm_loadu_si32(block);
+        if constexpr (Rows == 4) {
+            // One conversion and one product for four rows; broadcasting them from memory is then
+            // free.
+            halves = _mm_insert_epi32(halves, loadInt(block + rowBytes), 1);
+            halves = _mm_insert_epi32(halves, loadInt(block + 2 * rowBytes), 2);
+            halves = _mm_insert_epi32(halves, loadInt(block + 3 * rowBytes), 3);
+        }
+        const __m256 stored = _mm256_cvtph_ps(halves);
+#pragma GCC unroll 8
+        for (int n = 0; n < Inputs; ++n) {
+            const __m256 product = _mm256_mul_ps(stored, loadPair(scaleAndSum + n * inputStride));
+            _mm256_store_ps(of[n], product);
+            offsets[n] = _mm256_add_ps(offsets[n], product);
+        }
+    }
+    static int loadInt(const std::byte* at)
+    {
+        int bits = 0;
+        std::memcpy(&bits, at, sizeof(bits));
+        return bits;
+    }
+    static __m256 loadPair(const float* pair)
+    {
+        double bits = 0;
+        std::memcpy(&bits, pair, sizeof(bits));
+        return _mm256_castpd_ps(_mm256_set1_pd(bits));
+    }
 };
-
-template <typename Format>
-void addBlock(Sums& sums, const std::byte* block, const Integers& weights, const std::int16_t* x,
-              const float* scaleAndSum)
-{
-    const auto* values = reinterpret_cast<const __m256i*>(x);
-    const __m256i integers =
-        _mm256_add_epi32(_mm256_madd_epi16(weights.low, _mm256_loadu_si256(values)),
-                         _mm256_madd_epi16(weights.high, _mm256_loadu_si256(values + 1)));
-    __m256 scale;
-    if constexpr (Format::kHasOffset) {
-        // Lane 0 is scale times scale, lane 1 offset times sum, both float16 read in one load.
-        std::uint32_t bits = 0;
-        std::memcpy(&bits, block, sizeof(bits));
-        std::uint64_t pair = 0;
-        std::memcpy(&pair, scaleAndSum, sizeof(pair));
-        const __m128 factors =
-            _mm_mul_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int>(bits))),
-                       _mm_castsi128_ps(_mm_cvtsi64_si128(static_cast<long long>(pair))));
-        sums.offsets = _mm_add_ps(sums.offsets, factors);
-        scale = _mm256_broadcastss_ps(factors);
-    } else {
-        scale = _mm256_set1_ps(loadHalf(block) * scaleAndSum[0]);
-    }
-    sums.products = _mm256_fmadd_ps(_mm256_cvtepi32_ps(integers), scale, sums.products);
-}
 
 // Rows x Inputs dot products at once: a block's integers serve all inputs, an input all rows, and
 // the sums do not wait for each other.
@@ -143,23 +153,43 @@ void multiplyTile(const RowProduct& p, std::int64_t row, std::int64_t input)
     const std::byte* weight = p.weight + row * p.rowBytes;
     const std::int16_t* x = p.quantized + input * p.cols;
     const float* scaleAndSum = p.scaleAndSum + input * numBlocks * 2;
-    Sums sums[Rows][Inputs];
+    __m256 sums[Rows][Inputs];
+    __m256 offsets[Inputs];
+#pragma GCC unroll 8
+    for (int n = 0; n < Inputs; ++n) {
+        offsets[n] = _mm256_setzero_ps();
+#pragma GCC unroll 8
+        for (int r = 0; r < Rows; ++r)
+            sums[r][n] = _mm256_setzero_ps();
+    }
     for (std::int64_t b = 0; b < numBlocks; ++b) {
+        prefetch<Rows * Format::kBytes>(weight + b * Rows * Format::kBytes);
+        const std::byte* block = weight + b * Format::kBytes;
+        const Factors<Rows, Inputs> factors(block, p.rowBytes, scaleAndSum + 2 * b, 2 * numBlocks,
+                                            offsets);
+#pragma GCC unroll 8
         for (int r = 0; r < Rows; ++r) {
-            const std::byte* block = weight + r * p.rowBytes + b * Format::kBytes;
-            const Integers integers = Format::integers(block);
-            for (int n = 0; n < Inputs; ++n)
-                addBlock<Format>(sums[r][n], block, integers, x + n * p.cols + b * kBlock,
-                                 scaleAndSum + (n * numBlocks + b) * 2);
+            const Integers weights = Format::integers(block + r * p.rowBytes);
+#pragma GCC unroll 8
+            for (int n = 0; n < Inputs; ++n) {
+                const auto* values = reinterpret_cast<const __m256i*>(x + n * p.cols + b * kBlock);
+                const __m256i products = _mm256_add_epi32(
+                    _mm256_madd_epi16(weights.first, _mm256_loadu_si256(values)),
+                    _mm256_madd_epi16(weights.second, _mm256_loadu_si256(values + 1)));
+                sums[r][n] =
+                    _mm256_fmadd_ps(_mm256_cvtepi32_ps(products),
+                                    _mm256_broadcast_ss(&factors.of[n][2 * r]), sums[r][n]);
+            }
         }
     }
-    for (int r = 0; r < Rows; ++r) {
-        for (int n = 0; n < Inputs; ++n) {
-            float sum = sumLanes(sums[r][n].products);
-            if constexpr (Format::kHasOffset)
-                sum += _mm_cvtss_f32(_mm_movehdup_ps(sums[r][n].offsets));
-            p.y[(input + n) * p.yStride + row + r] = sum;
-        }
+#pragma GCC unroll 8
+    for (int n = 0; n < Inputs; ++n) {
+        alignas(32) float offset[8];
+        _mm256_store_ps(offset, offsets[n]);
+#pragma GCC unroll 8
+        for (int r = 0; r < Rows; ++r)
+            p.y[(input + n) * p.yStride + row + r] =
+                sumLanes(sums[r][n]) + (Format::kHasOffset ? offset[2 * r + 1] : 0.0F);
     }
 }
 
@@ -187,17 +217,21 @@ void multiply(const RowProduct& p, std::int64_t firstRow, std::int64_t endRow)
 
 void decodeQ80(const std::byte* row, float* out, std::int64_t cols)
 {
-    decode<FormatQ80>(row, out, cols);
+    for (std::int64_t first = 0; first < cols; first += kBlock, row += FormatQ80::kBytes) {
+        const __m256 scale = _mm256_set1_ps(loadHalf(row));
+        storeDecoded<false>(load16Bytes(row + 2), scale, scale, out + first);
+        storeDecoded<false>(load16Bytes(row + 18), scale, scale, out + first + 16);
+    }
 }
 
 void decodeQ40(const std::byte* row, float* out, std::int64_t cols)
 {
-    decode<FormatQ40>(row, out, cols);
+    decodeNibbles<FormatQ40>(row, out, cols, 8);
 }
 
 void decodeQ41(const std::byte* row, float* out, std::int64_t cols)
 {
-    decode<FormatQ41>(row, out, cols);
+    decodeNibbles<FormatQ41>(row, out, cols, 0);
 }
 
 void multiplyQ80(const RowProduct& product, std::int64_t firstRow, std::int64_t endRow)

@@ -74,21 +74,29 @@ void multiplyTile(const RowProduct& p, std::int64_t row, std::int64_t input)
     const std::byte* weight = p.weight + row * p.rowBytes;
     const float* x = p.x + input * p.cols;
     __m256 sums[Rows][Inputs];
+#pragma GCC unroll 8
     for (auto& rowSums : sums)
+#pragma GCC unroll 8
         for (auto& sum : rowSums)
             sum = _mm256_setzero_ps();
     std::int64_t i = 0;
     for (; i + 8 <= p.cols; i += 8) {
+        prefetch<Rows * 8 * Format::kBytes>(weight + i * Rows * Format::kBytes);
         __m256 in[Inputs];
+#pragma GCC unroll 8
         for (int n = 0; n < Inputs; ++n)
             in[n] = _mm256_loadu_ps(x + n * p.cols + i);
+#pragma GCC unroll 8
         for (int r = 0; r < Rows; ++r) {
             const __m256 w = Format::load8(weight + r * p.rowBytes + i * Format::kBytes);
+#pragma GCC unroll 8
             for (int n = 0; n < Inputs; ++n)
                 sums[r][n] = _mm256_fmadd_ps(w, in[n], sums[r][n]);
         }
     }
+#pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 8
         for (int n = 0; n < Inputs; ++n) {
             float sum = sumLanes(sums[r][n]);
             for (std::int64_t j = i; j < p.cols; ++j)

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <immintrin.h>
 
 // Shared by the AVX2 sources alone. `static`: each file keeps its own copy, see linear_kernels.h.
+// Loops over a tile are unrolled by name (GCC unroll): at -O2 they would stay loops, with their
+// sums in memory instead of registers, and run at a third of the speed.
 
 namespace kvscope::avx2 {
 
@@ -11,6 +14,21 @@ static inline float sumLanes(__m256 v)
     const __m128 four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
     const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+// How far ahead of the rows at work the next ones are asked for. The hardware does not follow
+// several short rows at once: without this, Q8_0 out of cache ran at 3.4 GB/s a thread instead of
+// 10 (Zen 3, of 12 GB/s for a plain read; 1 KiB gave 9.3, 2 KiB 9.4, 8 KiB 9.1, 16 KiB 7.4).
+constexpr std::ptrdiff_t kPrefetchDistance = 4096;
+
+/// Asks for the lines of `Bytes` bytes that lie kPrefetchDistance behind `at`. It may point beyond
+/// the weight: a prefetch never faults.
+template <int Bytes>
+static inline void prefetch(const std::byte* at)
+{
+#pragma GCC unroll 8
+    for (int line = 0; line < Bytes; line += 64)
+        _mm_prefetch(reinterpret_cast<const char*>(at) + kPrefetchDistance + line, _MM_HINT_T0);
 }
 
 } // namespace kvscope::avx2

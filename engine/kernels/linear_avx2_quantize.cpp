@@ -32,6 +32,7 @@ std::int32_t largestMagnitudeBits(const __m256* x)
 {
     const __m256i noSign = _mm256_set1_epi32(0x7fffffff);
     __m256i largest = _mm256_setzero_si256();
+#pragma GCC unroll 8
     for (int i = 0; i < 4; ++i)
         largest = _mm256_max_epi32(largest, _mm256_and_si256(_mm256_castps_si256(x[i]), noSign));
     return largestLane(largest);
@@ -45,6 +46,20 @@ __m256i roundToShorts(__m256 low, __m256 high, __m256 inverse)
     return _mm256_permute4x64_epi64(packed, 0xd8); // packing works within halves of the register
 }
 
+enum class Order { AsGiven, EvenOdd };
+
+// Of two times 16 integers the even ones of both, and the odd ones of both.
+void splitEvenOdd(__m256i& low, __m256i& high)
+{
+    const __m256i lowEven = _mm256_srai_epi32(_mm256_slli_epi32(low, 16), 16);
+    const __m256i highEven = _mm256_srai_epi32(_mm256_slli_epi32(high, 16), 16);
+    const __m256i even = _mm256_packs_epi32(lowEven, highEven);
+    const __m256i odd = _mm256_packs_epi32(_mm256_srai_epi32(low, 16), _mm256_srai_epi32(high, 16));
+    low = _mm256_permute4x64_epi64(even, 0xd8);
+    high = _mm256_permute4x64_epi64(odd, 0xd8);
+}
+
+template <Order order>
 void quantizeBlock(const float* x, std::int16_t* quantized, float* scaleAndSum)
 {
     const __m256 in[4] = {_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8), _mm256_loadu_ps(x + 16),
@@ -59,8 +74,10 @@ void quantizeBlock(const float* x, std::int16_t* quantized, float* scaleAndSum)
         return;
     }
     const __m256 inverse = _mm256_set1_ps(kLargestQuantized / largest);
-    const __m256i low = roundToShorts(in[0], in[1], inverse);
-    const __m256i high = roundToShorts(in[2], in[3], inverse);
+    __m256i low = roundToShorts(in[0], in[1], inverse);
+    __m256i high = roundToShorts(in[2], in[3], inverse);
+    if constexpr (order == Order::EvenOdd)
+        splitEvenOdd(low, high);
     _mm256_storeu_si256(out, low);
     _mm256_storeu_si256(out + 1, high);
     const __m256i ones = _mm256_set1_epi16(1);
@@ -70,12 +87,24 @@ void quantizeBlock(const float* x, std::int16_t* quantized, float* scaleAndSum)
     scaleAndSum[1] = scaleAndSum[0] * static_cast<float>(sumLanes(pairs));
 }
 
+template <Order order>
+void quantizeBlocks(const float* x, std::int64_t cols, std::int16_t* quantized, float* scaleAndSum)
+{
+    for (std::int64_t first = 0; first < cols; first += kBlock, scaleAndSum += 2)
+        quantizeBlock<order>(x + first, quantized + first, scaleAndSum);
+}
+
 } // namespace
 
 void quantizeRow(const float* x, std::int64_t cols, std::int16_t* quantized, float* scaleAndSum)
 {
-    for (std::int64_t first = 0; first < cols; first += kBlock, scaleAndSum += 2)
-        quantizeBlock(x + first, quantized + first, scaleAndSum);
+    quantizeBlocks<Order::AsGiven>(x, cols, quantized, scaleAndSum);
+}
+
+void quantizeRowEvenOdd(const float* x, std::int64_t cols, std::int16_t* quantized,
+                        float* scaleAndSum)
+{
+    quantizeBlocks<Order::EvenOdd>(x, cols, quantized, scaleAndSum);
 }
 
 } // namespace kvscope::avx2

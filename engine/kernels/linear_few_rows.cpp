@@ -93,7 +93,7 @@ at::Tensor linearFewRows(const at::Tensor& x, const WeightMatrix& weight, Precis
     }
     std::optional<QuantizedInputs> quantized;
     if (isQuantized(weight.type)) {
-        quantized.emplace(product, quantizeRowKernel(instructions));
+        quantized.emplace(product, kernels.quantize);
         product.quantized = quantized->values();
         product.scaleAndSum = quantized->scaleAndSum();
     }

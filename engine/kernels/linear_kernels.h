@@ -31,13 +31,6 @@ using MultiplyRows = void (*)(const RowProduct& product, std::int64_t firstRow,
 /// Expands one row of `cols` elements to float32.
 using DecodeRow = void (*)(const std::byte* row, float* out, std::int64_t cols);
 
-/// What linear() needs for one storage type.
-struct FormatKernels
-{
-    DecodeRow decode = nullptr;
-    MultiplyRows multiply = nullptr; ///< block formats: with quantised inputs, see RowProduct
-};
-
 /// Rounds `cols` inputs to integers of 16 bits in blocks of 32, scale = largest magnitude / 32767.
 /// The sum of 32 products with 8-bit weights then fits 32 bits. Error: at most scale / 2 an
 /// element, that is 1.5e-5 of the block's largest. A block with a NaN or an infinity gets a NaN
@@ -45,6 +38,15 @@ struct FormatKernels
 /// float.
 using QuantizeRow = void (*)(const float* x, std::int64_t cols, std::int16_t* quantized,
                              float* scaleAndSum);
+
+/// What linear() needs for one storage type.
+struct FormatKernels
+{
+    DecodeRow decode = nullptr;
+    MultiplyRows multiply = nullptr;
+    QuantizeRow quantize =
+        nullptr; ///< what multiply's inputs go through first; null: it reads floats
+};
 
 constexpr float kSmallestQuantizable = 1e-30F;
 constexpr float kLargestQuantized = 32767.0F;

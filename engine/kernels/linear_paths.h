@@ -14,9 +14,6 @@ namespace kvscope {
 /// TORCH_CHECKs that the weight's tensor has the type, shape and layout that its fields state.
 void checkWeight(const WeightMatrix& weight);
 
-/// Up to this many rows of x linearFewRows() is the faster way: measured, see linear.cpp.
-std::int64_t mostFewRows(StorageType type, Precision precision);
-
 /// Reads the weight once where it lies and multiplies with every row of x, without a matrix
 /// library.
 at::Tensor linearFewRows(const at::Tensor& x, const WeightMatrix& weight, Precision precision,
@@ -37,6 +34,5 @@ at::Tensor expandTensorOps(const WeightMatrix& weight, at::ScalarType dtype);
 
 /// The loops for one storage type. `instructions` must be available here.
 FormatKernels formatKernels(StorageType type, InstructionSet instructions);
-QuantizeRow quantizeRowKernel(InstructionSet instructions);
 
 } // namespace kvscope

@@ -79,9 +79,9 @@ void multiplyBlocks(const RowProduct& p, std::int64_t firstRow, std::int64_t end
 }
 
 template <StorageType type>
-constexpr FormatKernels kFloats{decode<type>, multiplyFloats<type>};
+constexpr FormatKernels kFloats{decode<type>, multiplyFloats<type>, nullptr};
 template <StorageType type>
-constexpr FormatKernels kBlocks{decode<type>, multiplyBlocks<type>};
+constexpr FormatKernels kBlocks{decode<type>, multiplyBlocks<type>, quantizeRow};
 
 void quantizeBlock(const float* x, std::int16_t* quantized, float* scaleAndSum)
 {

@@ -1,0 +1,321 @@
+#include "engine/kernels/linear.h"
+#include "engine/kernels/linear_paths.h"
+#include "tests/engine/kernels/weight_samples.h"
+#include "tests/support/tensor_compare.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <QtTest>
+
+#include <functional>
+#include <limits>
+
+using namespace kvscope;
+
+namespace {
+
+using Path = std::function<at::Tensor(const at::Tensor& x, const WeightMatrix& weight)>;
+
+// An upper bound of each output's error: `perElement` of the largest input of each block of 32,
+// times the weights' magnitudes, and float32 rounding of the sum.
+at::Tensor errorBound(const at::Tensor& x, const at::Tensor& expanded, double perElement)
+{
+    const at::Tensor magnitudes = expanded.abs().to(at::kDouble).t();
+    const at::Tensor input = x.abs().to(at::kDouble);
+    at::Tensor bound = at::mm(input, magnitudes) * 1e-6;
+    if (perElement > 0) {
+        const at::Tensor blocks = input.view({x.size(0), x.size(1) / 32, 32});
+        const at::Tensor largest = blocks.amax(2, true).expand_as(blocks).reshape(x.sizes());
+        bound += at::mm(largest, magnitudes) * perElement;
+    }
+    return bound + 1e-30;
+}
+
+QString worstAgainstDefinition(const at::Tensor& got, const at::Tensor& x,
+                               const WeightMatrix& weight, double perElement)
+{
+    const at::Tensor expanded = expand(weight);
+    const at::Tensor want = at::mm(x.to(at::kDouble), expanded.to(at::kDouble).t());
+    const at::Tensor share = (got.to(at::kDouble) - want) / errorBound(x, expanded, perElement);
+    return compareTensors(share, at::zeros_like(share), 1.0, 0.0);
+}
+
+// Half of the quantisation step, 1 / 32767 of a block's largest input, and a little for rounding.
+constexpr double kQuantized = 0.5 / 32767 * 1.01;
+constexpr double kBFloat16 = 1.0 / 128; // inputs, weights and output rounded to 8 bits each
+
+double errorOf(StorageType type, Precision precision)
+{
+    return isQuantized(type) && precision == Precision::Fast ? kQuantized : 0.0;
+}
+
+struct Shape
+{
+    std::int64_t rows, cols, inputs, misalignment;
+};
+
+// Tile cases first: less than a tile, one, several, a partial last; then at random.
+std::vector<Shape> shapes(StorageType type)
+{
+    std::vector<Shape> all{{1, 32, 1, 0}, {4, 32, 1, 0},   {3, 64, 2, 1},
+                           {5, 96, 3, 0}, {67, 576, 1, 2}, {129, 576, 40, 1}};
+    const at::Tensor random = at::randint(1, 41, {12, 4}, at::kLong);
+    for (std::int64_t i = 0; i < random.size(0); ++i) {
+        const auto* row = random.const_data_ptr<std::int64_t>() + 4 * i;
+        const std::int64_t cols = isQuantized(type) ? 32 * row[1] : 3 * row[1];
+        all.push_back({5 * row[0], cols, row[2], row[3] % 4});
+    }
+    return all;
+}
+
+void addTypesAndPrecisions()
+{
+    QTest::addColumn<int>("type");
+    QTest::addColumn<int>("precision");
+    for (const auto type : kWeightTypes) {
+        QTest::newRow(qPrintable(nameOf(type) + " exact"))
+            << static_cast<int>(type) << static_cast<int>(Precision::Exact);
+        QTest::newRow(qPrintable(nameOf(type) + " fast"))
+            << static_cast<int>(type) << static_cast<int>(Precision::Fast);
+    }
+}
+
+void verifyPath(StorageType type, double perElement, const Path& path)
+{
+    at::manual_seed(21);
+    for (const auto& shape : shapes(type)) {
+        const auto weight = randomWeight(type, shape.rows, shape.cols, shape.misalignment);
+        const at::Tensor x = at::randn({shape.inputs, shape.cols});
+        const QString difference = worstAgainstDefinition(path(x, weight), x, weight, perElement);
+        QVERIFY2(difference.isEmpty(), qPrintable(QString("[%1, %2] times %3 inputs, in bounds: %4")
+                                                      .arg(shape.rows)
+                                                      .arg(shape.cols)
+                                                      .arg(shape.inputs)
+                                                      .arg(difference)));
+    }
+}
+
+} // namespace
+
+class TestLinear : public QObject
+{
+    Q_OBJECT
+private Q_SLOTS:
+    void init() { at::set_num_threads(2); }
+
+    void agreesWithDefinition_data() { addTypesAndPrecisions(); }
+    void agreesWithDefinition()
+    {
+        QFETCH(int, type);
+        QFETCH(int, precision);
+        const auto storage = static_cast<StorageType>(type);
+        const auto rounding = static_cast<Precision>(precision);
+        // With bfloat16 instructions many rows may round more; that path has its own test.
+        if (rounding == Precision::Fast && hasBFloat16Products())
+            QSKIP("this processor multiplies bfloat16");
+        verifyPath(storage, errorOf(storage, rounding),
+                   [&](const auto& x, const auto& weight) { return linear(x, weight, rounding); });
+    }
+
+    void fewRowsAgreeOnEveryInstructionSet_data() { addTypesAndPrecisions(); }
+    void fewRowsAgreeOnEveryInstructionSet()
+    {
+        QFETCH(int, type);
+        QFETCH(int, precision);
+        const auto storage = static_cast<StorageType>(type);
+        const auto rounding = static_cast<Precision>(precision);
+        for (const auto instructions : {InstructionSet::Portable, bestInstructionSet()})
+            verifyPath(storage, errorOf(storage, rounding), [&](const auto& x, const auto& weight) {
+                return linearFewRows(x, weight, rounding, instructions);
+            });
+    }
+
+    void otherPathsAgree_data()
+    {
+        QTest::addColumn<int>("type");
+        for (const auto type : kWeightTypes)
+            QTest::newRow(qPrintable(nameOf(type))) << static_cast<int>(type);
+    }
+    void otherPathsAgree()
+    {
+        QFETCH(int, type);
+        const auto storage = static_cast<StorageType>(type);
+        verifyPath(storage, 0.0, linearManyRows);
+        verifyPath(storage, 0.0, linearReference);
+    }
+
+    // LibTorch's own operations want aligned tensors, as a device's memory is.
+    void tensorOperationsAgree_data() { otherPathsAgree_data(); }
+    void tensorOperationsAgree()
+    {
+        QFETCH(int, type);
+        at::manual_seed(22);
+        const auto weight = randomWeight(static_cast<StorageType>(type), 37, 96);
+        QVERIFY(at::equal(expandTensorOps(weight, at::kFloat), expand(weight)));
+        QCOMPARE(expandTensorOps(weight, at::kBFloat16).scalar_type(), at::kBFloat16);
+        const at::Tensor x = at::randn({5, 96});
+        const QString difference =
+            compareTensors(linearTensorOps(x, weight), linearReference(x, weight), 1e-5, 1e-5);
+        QVERIFY2(difference.isEmpty(), qPrintable(difference));
+    }
+
+    void bfloat16Agrees_data() { otherPathsAgree_data(); }
+    void bfloat16Agrees()
+    {
+        QFETCH(int, type);
+        at::manual_seed(23);
+        const auto weight = randomWeight(static_cast<StorageType>(type), 131, 192);
+        const at::Tensor x = at::randn({33, 192});
+        const at::Tensor got = linearBFloat16(x, weight);
+        QCOMPARE(got.scalar_type(), at::kFloat);
+        const QString difference = worstAgainstDefinition(got, x, weight, kBFloat16);
+        QVERIFY2(difference.isEmpty(), qPrintable(difference));
+    }
+
+    // A weight of several slices: 2^20 elements a slice, so 3 here and the last one partial.
+    void slicesCoverALargeWeight()
+    {
+        at::manual_seed(24);
+        const auto weight = randomWeight(StorageType::Q4_1, 2100, 1024);
+        const at::Tensor x = at::randn({40, 1024});
+        const QString difference =
+            worstAgainstDefinition(linearManyRows(x, weight), x, weight, 0.0);
+        QVERIFY2(difference.isEmpty(), qPrintable(difference));
+    }
+
+    // Rounding to 1 / 32767 of a block's largest input, some 2.2 standard deviations, costs outputs
+    // 2.2 / 32767 / sqrt(12) = 2e-5 of their size.
+    void quantisedInputsCostLittle()
+    {
+        at::manual_seed(25);
+        for (const auto type : {StorageType::Q8_0, StorageType::Q4_0, StorageType::Q4_1}) {
+            const auto weight = randomWeight(type, 200, 576);
+            const at::Tensor x = at::randn({3, 576});
+            const at::Tensor want = linearReference(x, weight);
+            const auto error = (linear(x, weight, Precision::Fast) - want).norm() / want.norm();
+            QVERIFY2(error.item<double>() < 3e-5,
+                     qPrintable(QString::number(error.item<double>())));
+        }
+    }
+
+    void threadsAndBatchDoNotChangeARow_data() { addTypesAndPrecisions(); }
+    // Property: a row's output is the same bits with one thread or two, alone or among others.
+    void threadsAndBatchDoNotChangeARow()
+    {
+        QFETCH(int, type);
+        QFETCH(int, precision);
+        const auto storage = static_cast<StorageType>(type);
+        const auto rounding = static_cast<Precision>(precision);
+        at::manual_seed(26);
+        const auto weight = randomWeight(storage, 1027, 288);
+        const at::Tensor x = at::randn({5, 288});
+        const at::Tensor all = linearFewRows(x, weight, rounding, bestInstructionSet());
+        at::set_num_threads(1);
+        QVERIFY(at::equal(linearFewRows(x, weight, rounding, bestInstructionSet()), all));
+        for (std::int64_t n = 0; n < x.size(0); ++n) {
+            const at::Tensor alone =
+                linearFewRows(x.narrow(0, n, 1), weight, rounding, bestInstructionSet());
+            QVERIFY(at::equal(alone, all.narrow(0, n, 1)));
+        }
+    }
+
+    void bothQuantisersAgree()
+    {
+        at::manual_seed(27);
+        const auto fast = formatKernels(StorageType::Q8_0, bestInstructionSet()).quantize;
+        const auto plain = formatKernels(StorageType::Q8_0, InstructionSet::Portable).quantize;
+        const at::Tensor x = at::randn({64, 32}) * at::randn({64, 1}).exp();
+        std::vector<std::int16_t> got(2048), want(2048);
+        std::vector<float> gotScales(128), wantScales(128);
+        fast(x.const_data_ptr<float>(), 2048, got.data(), gotScales.data());
+        plain(x.const_data_ptr<float>(), 2048, want.data(), wantScales.data());
+        QCOMPARE(got, want);
+        QCOMPARE(gotScales, wantScales);
+    }
+
+    void notANumberStaysInItsRow_data() { addTypesAndPrecisions(); }
+    void notANumberStaysInItsRow()
+    {
+        QFETCH(int, type);
+        QFETCH(int, precision);
+        at::manual_seed(28);
+        const auto weight = randomWeight(static_cast<StorageType>(type), 9, 64);
+        for (const float bad :
+             {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+            at::Tensor x = at::randn({3, 64});
+            x.mutable_data_ptr<float>()[64 + 37] = bad;
+            for (const auto instructions : {InstructionSet::Portable, bestInstructionSet()}) {
+                const at::Tensor y =
+                    linearFewRows(x, weight, static_cast<Precision>(precision), instructions);
+                QVERIFY(!y.select(0, 1).isfinite().any().item<bool>());
+                QVERIFY(y.select(0, 0).isfinite().all().item<bool>());
+                QVERIFY(y.select(0, 2).isfinite().all().item<bool>());
+            }
+        }
+    }
+
+    void tinyAndHugeInputsKeepTheirScale()
+    {
+        at::manual_seed(29);
+        for (const auto type : {StorageType::Q8_0, StorageType::Q4_0, StorageType::Q4_1}) {
+            const auto weight = randomWeight(type, 8, 64);
+            for (const double size : {0.0, 1e-42, 1e-25, 1e25}) {
+                const at::Tensor x = at::randn({2, 64}) * size;
+                for (const auto instructions : {InstructionSet::Portable, bestInstructionSet()}) {
+                    const at::Tensor y = linearFewRows(x, weight, Precision::Fast, instructions);
+                    const QString difference = worstAgainstDefinition(y, x, weight, kQuantized);
+                    QVERIFY2(difference.isEmpty(), qPrintable(difference));
+                }
+            }
+        }
+    }
+
+    void lookUpReadsRows_data() { otherPathsAgree_data(); }
+    void lookUpReadsRows()
+    {
+        QFETCH(int, type);
+        at::manual_seed(30);
+        const auto weight = randomWeight(static_cast<StorageType>(type), 11, 64, 1);
+        const at::Tensor ids = at::tensor({10L, 0L, 3L, 3L}, at::kLong);
+        QVERIFY(at::equal(lookUpRows(weight, ids), expand(weight).index_select(0, ids)));
+        QVERIFY_EXCEPTION_THROWN(lookUpRows(weight, at::tensor({11L}, at::kLong)), c10::Error);
+        QVERIFY_EXCEPTION_THROWN(lookUpRows(weight, at::tensor({-1L}, at::kLong)), c10::Error);
+    }
+
+    void noRowsGiveNoRows()
+    {
+        const auto weight = randomWeight(StorageType::Q4_1, 5, 64);
+        const at::Tensor y = linear(at::zeros({0, 64}), weight, Precision::Fast);
+        QCOMPARE(y.size(0), 0);
+        QCOMPARE(y.size(1), 5);
+        QCOMPARE(lookUpRows(weight, at::zeros({0}, at::kLong)).size(0), 0);
+    }
+
+    void brokenContractsAreRefused()
+    {
+        const auto good = randomWeight(StorageType::Q8_0, 4, 64);
+        const at::Tensor x = at::zeros({2, 64});
+        const auto refuses = [&](const at::Tensor& input, const WeightMatrix& weight) {
+            QVERIFY_EXCEPTION_THROWN(linear(input, weight, Precision::Fast), c10::Error);
+        };
+        refuses(at::zeros({2, 32}), good);
+        refuses(at::zeros({64}), good);
+        refuses(at::zeros({2, 128}).narrow(1, 0, 64), good);
+        refuses(x.to(at::kDouble), good);
+        refuses(x, {StorageType::Q8_0, 5, 64, good.data});
+        refuses(x, {StorageType::Q4_0, 4, 64, good.data});
+        refuses(x, {StorageType::Q8_0, 4, 64, at::Tensor()});
+        refuses(x, {StorageType::I8, 4, 64, good.data});
+        refuses(at::zeros({2, 48}), {StorageType::Q8_0, 4, 48, good.data});
+        refuses(x, {StorageType::F32, 4, 64, at::zeros({64, 4}).t()});
+        refuses(x, {StorageType::BF16, 4, 64, at::zeros({4, 64})});
+    }
+};
+
+QTEST_GUILESS_MAIN(TestLinear)
+#include "tst_linear.moc"
