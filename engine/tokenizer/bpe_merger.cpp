@@ -5,6 +5,7 @@
 #include "engine/checkpoint/checkpoint.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 
 namespace kvscope {
@@ -44,12 +45,6 @@ std::uint64_t pairKey(std::int32_t left, std::int32_t right)
 {
     return std::uint64_t{static_cast<std::uint32_t>(left)} << 32U |
            static_cast<std::uint32_t>(right);
-}
-
-/// Makes a min-heap of std::push_heap: lowest rank on top, of equal ones the leftmost.
-bool isWorse(const BpeMerger::Scratch::Candidate& a, const BpeMerger::Scratch::Candidate& b)
-{
-    return a.rank != b.rank ? a.rank > b.rank : a.left > b.left;
 }
 
 } // namespace
@@ -96,6 +91,7 @@ BpeMerger::BpeMerger(const BpeVocabulary& vocabulary)
             m_byteTokens[static_cast<std::uint8_t>((*bytes)[0])] = static_cast<std::int32_t>(id);
     }
     m_merges.reserve(vocabulary.merges.size());
+    m_ranks.reserve(vocabulary.merges.size());
     for (std::size_t rank = 0; rank < vocabulary.merges.size(); ++rank) {
         const std::string_view merge = vocabulary.merges[rank];
         const std::size_t space = merge.find(' ');
@@ -109,59 +105,70 @@ BpeMerger::BpeMerger(const BpeVocabulary& vocabulary)
                 "Merge " + std::to_string(rank) + " of the vocabulary ('" + toValidUtf8(merge) +
                 "') is not two of its tokens making a third; the file is probably damaged.");
         }
-        m_merges.try_emplace(pairKey(*leftToken, *rightToken),
-                             Merge{static_cast<std::int32_t>(rank), *merged});
+        m_merges.push_back({*leftToken, *rightToken, *merged});
+        m_ranks.try_emplace(pairKey(*leftToken, *rightToken), static_cast<std::uint32_t>(rank));
     }
+}
+
+std::optional<std::uint64_t> BpeMerger::candidate(const Scratch& scratch, std::int32_t left) const
+{
+    if (left < 0)
+        return std::nullopt;
+    const Scratch::Symbol& symbol = scratch.symbols[static_cast<std::size_t>(left)];
+    if (symbol.next < 0)
+        return std::nullopt;
+    const Scratch::Symbol& right = scratch.symbols[static_cast<std::size_t>(symbol.next)];
+    const auto rank = m_ranks.find(pairKey(symbol.token, right.token));
+    if (rank == m_ranks.end())
+        return std::nullopt;
+    return std::uint64_t{rank->second} << 32U | static_cast<std::uint32_t>(left);
 }
 
 void BpeMerger::offer(Scratch& scratch, std::int32_t left) const
 {
-    if (left < 0)
-        return;
-    const Scratch::Symbol& symbol = scratch.symbols[static_cast<std::size_t>(left)];
-    if (symbol.next < 0)
-        return;
-    const std::int32_t right = scratch.symbols[static_cast<std::size_t>(symbol.next)].token;
-    const auto merge = m_merges.find(pairKey(symbol.token, right));
-    if (merge == m_merges.end())
-        return;
-    scratch.heap.push_back({merge->second.rank, left, symbol.token, right, merge->second.merged});
-    std::ranges::push_heap(scratch.heap, isWorse);
+    if (const auto offered = candidate(scratch, left)) {
+        scratch.heap.push_back(*offered);
+        std::ranges::push_heap(scratch.heap, std::greater{});
+    }
 }
 
 void BpeMerger::encodeWord(std::string_view word, Scratch& scratch,
                            std::vector<std::int64_t>& ids) const
 {
     auto& symbols = scratch.symbols;
+    auto& heap = scratch.heap;
     const auto at = [&](std::int32_t i) -> Scratch::Symbol& {
         return symbols[static_cast<std::size_t>(i)];
     };
     symbols.clear();
-    scratch.heap.clear();
+    heap.clear();
     const auto count = static_cast<std::int32_t>(word.size());
     for (std::int32_t i = 0; i < count; ++i) {
         const auto byte = static_cast<std::uint8_t>(word[static_cast<std::size_t>(i)]);
         symbols.push_back({m_byteTokens[byte], i - 1, i + 1 < count ? i + 1 : -1});
     }
-    for (std::int32_t i = 0; i + 1 < count; ++i)
-        offer(scratch, i);
-    while (!scratch.heap.empty()) {
-        std::ranges::pop_heap(scratch.heap, isWorse);
-        const Scratch::Candidate best = scratch.heap.back();
-        scratch.heap.pop_back();
-        // Candidates are not removed when one of their symbols merges elsewhere; they are stale
-        // then.
-        Scratch::Symbol& left = at(best.left);
-        if (left.token != best.leftToken || left.next < 0 || at(left.next).token != best.rightToken)
+    for (std::int32_t i = 0; i + 1 < count; ++i) {
+        if (const auto offered = candidate(scratch, i))
+            heap.push_back(*offered);
+    }
+    std::ranges::make_heap(heap, std::greater{});
+    while (!heap.empty()) {
+        std::ranges::pop_heap(heap, std::greater{});
+        const Merge& merge = m_merges[heap.back() >> 32U];
+        const auto leftIndex = static_cast<std::int32_t>(heap.back() & 0xFFFF'FFFFU);
+        heap.pop_back();
+        // Candidates stay when one of their symbols merges elsewhere; they are stale then.
+        Scratch::Symbol& left = at(leftIndex);
+        if (left.token != merge.left || left.next < 0 || at(left.next).token != merge.right)
             continue;
         Scratch::Symbol& right = at(left.next);
-        left.token = best.merged;
+        left.token = merge.merged;
         left.next = right.next;
         right.token = -1;
         if (left.next >= 0)
-            at(left.next).previous = best.left;
+            at(left.next).previous = leftIndex;
         offer(scratch, left.previous);
-        offer(scratch, best.left);
+        offer(scratch, leftIndex);
     }
     for (std::int32_t i = count > 0 ? 0 : -1; i >= 0; i = at(i).next)
         ids.push_back(at(i).token);

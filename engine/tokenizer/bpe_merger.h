@@ -36,16 +36,8 @@ public:
             std::int32_t previous; ///< -1 at the front
             std::int32_t next;     ///< -1 at the end
         };
-        struct Candidate
-        {
-            std::int32_t rank;
-            std::int32_t left; ///< index of the left symbol
-            std::int32_t leftToken;
-            std::int32_t rightToken;
-            std::int32_t merged;
-        };
         std::vector<Symbol> symbols;
-        std::vector<Candidate> heap;
+        std::vector<std::uint64_t> heap; ///< (rank << 32 | left symbol), the least on top
     };
 
     /// \throws TokenizerError for a merge that is not two tokens making a third, naming it.
@@ -62,13 +54,17 @@ public:
 private:
     struct Merge
     {
-        std::int32_t rank;
+        std::int32_t left;
+        std::int32_t right;
         std::int32_t merged;
     };
+    /// The candidate for merging symbol `left` with its right neighbour, where there is one.
+    std::optional<std::uint64_t> candidate(const Scratch& scratch, std::int32_t left) const;
     void offer(Scratch& scratch, std::int32_t left) const;
 
-    std::array<std::int32_t, 256> m_byteTokens{};      ///< -1 where the byte has no token
-    std::unordered_map<std::uint64_t, Merge> m_merges; ///< (left << 32 | right) to its merge
+    std::array<std::int32_t, 256> m_byteTokens{};             ///< -1 where the byte has no token
+    std::vector<Merge> m_merges;                              ///< by rank
+    std::unordered_map<std::uint64_t, std::uint32_t> m_ranks; ///< (left << 32 | right) to rank
 };
 
 } // namespace kvscope

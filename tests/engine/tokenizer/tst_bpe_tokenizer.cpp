@@ -1,10 +1,10 @@
 #include "engine/base/errors.h"
 #include "engine/tokenizer/bpe_tokenizer.h"
+#include "tests/engine/tokenizer/scaling.h"
 
 #include <QtTest>
 
-#include <chrono>
-#include <limits>
+#include <functional>
 #include <map>
 #include <random>
 
@@ -260,24 +260,10 @@ private Q_SLOTS:
     {
         QFETCH(QString, unit);
         const BpeTokenizer tokenizer(smallVocabulary());
-        const auto seconds = [&](int bytes) {
-            const std::string text =
-                unit.repeated(bytes / static_cast<int>(unit.size())).toStdString();
-            double best = std::numeric_limits<double>::max();
-            for (int i = 0; i < 3; ++i) {
-                const auto begin = std::chrono::steady_clock::now();
-                tokenizer.encode(text, ControlTokens::Parsed);
-                best = std::min(
-                    best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-                              .count());
-            }
-            return best;
-        };
-        const double small = seconds(250'000);
-        const double large = seconds(1'000'000);
-        // Quadratic time would give 16 times as much; a busy machine's noise is left room.
-        QVERIFY2(large < 10 * small && large < 2.0,
-                 qPrintable(QString("%1 s, then %2 s for 4 times the text").arg(small).arg(large)));
+        const Scaling scaling = timeScaling(unit.toStdString(), 100'000, [&](const auto& text) {
+            tokenizer.encode(text, ControlTokens::Parsed);
+        });
+        QVERIFY2(scaling.isNearLinear(), scaling.text().c_str());
     }
 };
 

@@ -1,11 +1,9 @@
 #include "engine/base/errors.h"
 #include "engine/tokenizer/pre_tokenizer.h"
+#include "tests/engine/tokenizer/scaling.h"
 
 #include <QtTest>
 
-#include <algorithm>
-#include <chrono>
-#include <limits>
 #include <random>
 
 using namespace kvscope;
@@ -41,19 +39,6 @@ QStringList splitByRegex(const QString& text, PreTokenizer scheme)
             words << match.next().captured();
     }
     return words;
-}
-
-/// Seconds of the quickest of three runs.
-double secondsToSplit(const std::string& text, PreTokenizer scheme)
-{
-    double best = std::numeric_limits<double>::max();
-    for (int i = 0; i < 3; ++i) {
-        const auto begin = std::chrono::steady_clock::now();
-        const auto words = splitForBpe(text, scheme);
-        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-        best = words.empty() ? best : std::min(best, taken.count());
-    }
-    return best;
 }
 
 } // namespace
@@ -147,14 +132,10 @@ private Q_SLOTS:
     void hostileTextTakesLinearTime()
     {
         QFETCH(QString, unit);
-        const auto text = [&](int bytes) {
-            return unit.repeated(bytes / static_cast<int>(unit.size())).toStdString();
-        };
-        const double small = secondsToSplit(text(100'000), PreTokenizer::Gpt2SingleDigits);
-        const double large = secondsToSplit(text(400'000), PreTokenizer::Gpt2SingleDigits);
-        // Quadratic time would give 16; a busy machine's noise is left room.
-        QVERIFY2(large < 10 * small + 0.01,
-                 qPrintable(QString("%1 s, then %2 s for 4 times the text").arg(small).arg(large)));
+        const Scaling scaling = timeScaling(unit.toStdString(), 100'000, [](const auto& text) {
+            splitForBpe(text, PreTokenizer::Gpt2SingleDigits);
+        });
+        QVERIFY2(scaling.isNearLinear(), scaling.text().c_str());
     }
 };
 

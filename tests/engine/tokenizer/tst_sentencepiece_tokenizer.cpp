@@ -1,10 +1,9 @@
 #include "engine/base/errors.h"
 #include "engine/tokenizer/sentencepiece_tokenizer.h"
+#include "tests/engine/tokenizer/scaling.h"
 
 #include <QtTest>
 
-#include <chrono>
-#include <limits>
 #include <random>
 
 using namespace kvscope;
@@ -179,22 +178,10 @@ private Q_SLOTS:
     {
         QFETCH(QByteArray, unit);
         const SentencePieceTokenizer tokenizer(kModelV1);
-        const auto seconds = [&](int count) {
-            const std::string text = unit.repeated(count).toStdString();
-            double best = std::numeric_limits<double>::max();
-            for (int i = 0; i < 3; ++i) {
-                const auto begin = std::chrono::steady_clock::now();
-                tokenizer.encode(text, ControlTokens::Parsed);
-                const std::chrono::duration<double> taken =
-                    std::chrono::steady_clock::now() - begin;
-                best = std::min(best, taken.count());
-            }
-            return best;
-        };
-        const double small = seconds(25'000);
-        const double large = seconds(100'000);
-        QVERIFY2(large < 10 * small + 0.01,
-                 qPrintable(QString("%1 s, then %2 s for 4 times the text").arg(small).arg(large)));
+        const Scaling scaling = timeScaling(unit.toStdString(), 25'000, [&](const auto& text) {
+            tokenizer.encode(text, ControlTokens::Parsed);
+        });
+        QVERIFY2(scaling.isNearLinear(), scaling.text().c_str());
     }
 
 private:
