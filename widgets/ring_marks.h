@@ -29,8 +29,15 @@ public:
     void paint(QPainter& painter, const RingPositions& ring, const Theme& theme) const;
 
 private:
+    double angleAt(std::int64_t mark) const;
+    /// Marks [from, to) as an outline: one by one while they have gaps, else as one piece.
+    QPainterPath unfilled(std::int64_t from, std::int64_t to) const;
+    void paintUnfilled(QPainter& painter, const QPainterPath& empty, const QPainterPath& outside,
+                       const Theme& theme) const;
+
     RingFrame m_frame;
     std::int64_t m_capacity = 0;
+    bool m_hasGap = false;
     std::vector<QPainterPath> m_paths;
 };
 

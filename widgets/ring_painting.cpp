@@ -18,7 +18,8 @@ namespace {
 constexpr std::int64_t kEvictedShown = 9; ///< fading over nine tokens
 constexpr double kEvictedFrom = 4.0;      ///< pixels outside the ring
 constexpr double kEvictedTo = 12.0;
-constexpr double kTickLabelAt = 20.0;
+constexpr double kTickLabelAt = 17.0;
+constexpr double kPinLabelAt = 16.0;
 constexpr double kHeadFrom = 3.0;
 constexpr double kHeadTo = 14.0;
 
@@ -73,8 +74,20 @@ void paintEvicted(QPainter& painter, const RingFrame& frame, const RingPositions
     }
 }
 
-QRectF paintHead(QPainter& painter, const RingFrame& frame, const RingPositions& ring,
-                 const Theme& theme)
+QFont headFont()
+{
+    return uiFont(TextSize::Secondary, QFont::Bold);
+}
+
+QRectF headLabel(const RingFrame& frame, const RingPositions& ring)
+{
+    const double angle = slotAngle(ring.head(), ring.capacity());
+    return labelRect(pointOnRing(frame.center, frame.outer + kHeadTo + 3, angle), frame.center,
+                     textSize(headFont(), tr("head")));
+}
+
+void paintHead(QPainter& painter, const RingFrame& frame, const RingPositions& ring,
+               const Theme& theme)
 {
     const double angle = slotAngle(ring.head(), ring.capacity());
     painter.setPen(edge(theme.ink, 2.5));
@@ -87,40 +100,29 @@ QRectF paintHead(QPainter& painter, const RingFrame& frame, const RingPositions&
     arrow.lineTo(base - across);
     arrow.closeSubpath();
     painter.fillPath(arrow, theme.ink);
-
-    const QFont font = uiFont(TextSize::Secondary, QFont::Bold);
-    painter.setFont(font);
-    const QString text = tr("head");
-    const QRectF label = labelRect(pointOnRing(frame.center, frame.outer + kHeadTo + 3, angle),
-                                   frame.center, textSize(font, text));
+    painter.setFont(headFont());
     painter.setPen(theme.ink);
-    painter.drawText(label, Qt::AlignCenter | Qt::TextDontClip, text);
-    return label;
+    painter.drawText(headLabel(frame, ring), Qt::AlignCenter | Qt::TextDontClip, tr("head"));
 }
 
-void paintTicks(QPainter& painter, const RingFrame& frame, const RingPositions& ring,
-                const QRectF& taken, const Theme& theme)
+double middleAngle(const RingPositions& ring, std::int64_t position)
 {
-    const QFont font = uiFont(TextSize::Axis);
-    painter.setFont(font);
-    const std::int64_t step = tickStep(ring.capacity());
-    for (std::int64_t slot = 0; slot < ring.capacity(); slot += step) {
-        const double angle = slotAngle(slot, ring.capacity());
-        if (slot > 0 && 360.0 - angle < 12.0) // would run into slot 0
-            continue;
-        const QString text = countText(slot);
-        const QSizeF size = textSize(font, text);
-        const QPointF middle = pointOnRing(frame.center, frame.outer + kTickLabelAt, angle);
-        const QRectF label(middle.x() - size.width() / 2, middle.y() - size.height() / 2,
-                           size.width(), size.height());
-        if (label.adjusted(-3, 0, 3, 0).intersects(taken))
-            continue;
-        painter.setPen(edge(theme.ink3, 1.0));
-        painter.drawLine(pointOnRing(frame.center, frame.outer + 1, angle),
-                         pointOnRing(frame.center, frame.outer + 4, angle));
-        painter.setPen(theme.ink2);
-        painter.drawText(label, Qt::AlignCenter | Qt::TextDontClip, text);
-    }
+    return slotAngle(ring.slotOf(position), ring.capacity()) +
+           180.0 / static_cast<double>(ring.capacity());
+}
+
+QString pinText(const RingPositions& ring, std::int64_t position)
+{
+    if (ring.holds(position))
+        return countText(position);
+    return tr("%1 left\nat %2").arg(countText(position), countText(ring.leavesAt(position)));
+}
+
+QRectF pinLabel(const RingFrame& frame, const RingPositions& ring, std::int64_t position)
+{
+    return labelRect(
+        pointOnRing(frame.center, frame.outer + kPinLabelAt, middleAngle(ring, position)),
+        frame.center, textSize(headFont(), pinText(ring, position)));
 }
 
 void paintLastOut(QPainter& painter, const RingsLayout& layout, const RingPositions& ring,
@@ -131,8 +133,7 @@ void paintLastOut(QPainter& painter, const RingsLayout& layout, const RingPositi
     const QFont font = uiFont(TextSize::Secondary);
     const RingFrame& frame = layout.main;
     const std::int64_t position = ring.first() - 1;
-    const double angle = slotAngle(ring.slotOf(position), ring.capacity()) +
-                         180.0 / static_cast<double>(ring.capacity());
+    const double angle = middleAngle(ring, position);
     const QPointF box = pointOnRing(frame.center, frame.outer + kEvictedTo + 1, angle);
     // The corner of the same quadrant sees the box past the ring.
     const bool isRight = box.x() >= frame.center.x();
@@ -151,7 +152,8 @@ void paintLastOut(QPainter& painter, const RingsLayout& layout, const RingPositi
     painter.setFont(font);
     painter.setPen(theme.ink3);
     painter.drawText(row, (isRight ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter, text);
-    const QPointF from(isRight ? row.right() - width / 2 : row.left() + width / 2,
+    const double inset = std::min(width / 2, 16.0);
+    const QPointF from(isRight ? row.right() - inset : row.left() + inset,
                        isTop ? row.bottom() : row.top());
     painter.setPen(edge(theme.evicted, 1.0));
     painter.drawLine(from, box);
@@ -224,14 +226,40 @@ void paintRingFurniture(QPainter& painter, const RingsLayout& layout, const Ring
                         const RingWords& words, const Theme& theme)
 {
     const RingFrame& frame = layout.main;
-    QRectF head;
     if (ring.capacity() > 0) {
         paintEvicted(painter, frame, ring, theme);
-        head = paintHead(painter, frame, ring, theme);
-        paintTicks(painter, frame, ring, head, theme);
+        paintHead(painter, frame, ring, theme);
         paintLastOut(painter, layout, ring, words.lastOut, theme);
     }
     paintCentre(painter, frame, ring, words, theme);
+}
+
+void paintRingTicks(QPainter& painter, const RingFrame& frame, const RingPositions& ring,
+                    std::optional<std::int64_t> pinned, const Theme& theme)
+{
+    if (ring.capacity() <= 0)
+        return;
+    const QFont font = uiFont(TextSize::Axis);
+    painter.setFont(font);
+    const QRectF head = headLabel(frame, ring);
+    const QRectF pin = pinned && *pinned < ring.end() ? pinLabel(frame, ring, *pinned) : QRectF();
+    const std::int64_t step = tickStep(ring.capacity());
+    for (std::int64_t slot = 0; slot < ring.capacity(); slot += step) {
+        const double angle = slotAngle(slot, ring.capacity());
+        if (slot > 0 && 360.0 - angle < 12.0) // would run into slot 0
+            continue;
+        const QString text = countText(slot);
+        const QRectF label = labelRect(pointOnRing(frame.center, frame.outer + kTickLabelAt, angle),
+                                       frame.center, textSize(font, text));
+        const QRectF room = label.adjusted(-3, 0, 3, 0);
+        if (room.intersects(head) || room.intersects(pin))
+            continue;
+        painter.setPen(edge(theme.ink3, 1.0));
+        painter.drawLine(pointOnRing(frame.center, frame.outer + 1, angle),
+                         pointOnRing(frame.center, frame.outer + 4, angle));
+        painter.setPen(theme.ink2);
+        painter.drawText(label, Qt::AlignCenter | Qt::TextDontClip, text);
+    }
 }
 
 void paintRingHover(QPainter& painter, const RingFrame& frame, const RingPositions& ring,
@@ -264,19 +292,10 @@ void paintRingPin(QPainter& painter, const RingFrame& frame, const RingPositions
     }
     if (words == RingPinWords::Hidden)
         return;
-    const QFont font = uiFont(TextSize::Secondary, QFont::Bold);
-    const QString text =
-        ring.holds(position)
-            ? countText(position)
-            : tr("%1 left\nat %2").arg(countText(position), countText(ring.leavesAt(position)));
-    const double angle =
-        slotAngle(slot, ring.capacity()) + 180.0 / static_cast<double>(ring.capacity());
-    const QRectF label = labelRect(pointOnRing(frame.center, frame.outer + kEvictedTo + 4, angle),
-                                   frame.center, textSize(font, text));
-    painter.fillRect(label.adjusted(-2, 0, 2, 0), theme.panel);
-    painter.setFont(font);
+    painter.setFont(headFont());
     painter.setPen(theme.selection);
-    painter.drawText(label, Qt::AlignCenter | Qt::TextDontClip, text);
+    painter.drawText(pinLabel(frame, ring, position), Qt::AlignCenter | Qt::TextDontClip,
+                     pinText(ring, position));
 }
 
 void paintSmallHead(QPainter& painter, const RingFrame& frame, const RingPositions& ring,

@@ -6,6 +6,7 @@
 #include <QString>
 
 #include <cstdint>
+#include <optional>
 
 class QPainter;
 
@@ -20,9 +21,13 @@ struct RingWords
     QString lastOut; ///< piece of the token that left last, quoted; may be empty
 };
 
-/// Tick labels, the head's spoke, the last nine tokens that left, and the words in the middle.
+/// The head's spoke, the last nine tokens that left, and the words in the middle.
 void paintRingFurniture(QPainter& painter, const RingsLayout& layout, const RingPositions& ring,
                         const RingWords& words, const Theme& theme);
+
+/// Slot numbers around the ring, those left out that the head's or the pinned token's label covers.
+void paintRingTicks(QPainter& painter, const RingFrame& frame, const RingPositions& ring,
+                    std::optional<std::int64_t> pinned, const Theme& theme);
 
 enum class RingPinWords { Shown, Hidden };
 

@@ -10,11 +10,12 @@ constexpr double kLabelRoomX = 50.0; ///< beside the ring: "head", "112", "614 l
 constexpr double kLabelRoomY = 34.0; ///< above and below: tick labels and "last out"
 constexpr double kInnerShare = 0.72;
 constexpr double kMargin = 8.0;
-constexpr double kCellWidth = 156.0;
-constexpr double kMaxCellWidth = 190.0;
+constexpr double kCellWidth = 144.0;
+constexpr double kWordsWidth = 74.0; ///< "1,815–1,942" beside a small ring
+constexpr double kMaxCellWidth = 220.0;
 constexpr double kCellHeight = 76.0;
-constexpr double kMaxCellHeight = 124.0;
-constexpr double kMaxSmallDiameter = 88.0;
+constexpr double kMaxCellHeight = 150.0;
+constexpr double kMaxSmallDiameter = 104.0;
 constexpr double kCaptionHeight = 20.0;
 constexpr double kLegendHeight = 96.0;
 
@@ -25,13 +26,14 @@ RingFrame ringIn(const QPointF& center, double outer)
 
 SmallRingCell smallCell(const QRectF& cell)
 {
-    const double diameter = std::min({cell.height() - 10, kMaxSmallDiameter, cell.width() * 0.48});
+    const double diameter = std::min(
+        {cell.height() - 10, kMaxSmallDiameter, std::max(48.0, cell.width() - kWordsWidth - 12)});
     SmallRingCell small;
     small.cell = cell;
     small.frame =
         ringIn({std::round(cell.left() + diameter / 2 + 4), std::round(cell.center().y())},
                diameter / 2 - 1);
-    const double textLeft = small.frame.center.x() + diameter / 2 + 10;
+    const double textLeft = small.frame.center.x() + diameter / 2 + 8;
     small.text = QRectF(textLeft, cell.top(), cell.right() - textLeft, cell.height());
     return small;
 }
@@ -59,6 +61,10 @@ RingsLayout layOutRings(const QRectF& area, int smallRings)
         layout.caption =
             QRectF(side.left(), side.bottom() - kCaptionHeight, side.width(), kCaptionHeight);
         side.setBottom(layout.caption.top());
+    }
+    if (smallRings == 0) {
+        layout.legend = side.adjusted(2, 0, 0, 0);
+        return layout;
     }
     const int columns = std::max(1, static_cast<int>(side.width() / kCellWidth));
     const int rows = std::max(1, static_cast<int>(side.height() / kCellHeight));

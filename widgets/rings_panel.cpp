@@ -221,8 +221,7 @@ void RingsPanel::paintScene(QPainter& painter, const QRectF& area, const Theme& 
         painter.setFont(uiFont(TextSize::Secondary));
         painter.setPen(theme.ink3);
         paintElided(painter, layout.caption, Qt::AlignLeft | Qt::AlignVCenter,
-                    tr("Windowed rings turn in step; the small ones say what each layer holds. "
-                       "[ and ] change the large one."));
+                    tr("Windowed rings turn in step. [ and ] choose the large one."));
     }
 }
 
@@ -268,19 +267,21 @@ void RingsPanel::paintSmallWords(QPainter& painter, const SmallRingCell& cell, c
         QColor color;
     };
     std::vector<Line> lines;
+    const QFont small = uiFont(TextSize::Secondary);
     lines.push_back({QStringLiteral("W = %1").arg(countText(positions.window())),
                      uiFont(TextSize::Secondary, QFont::Bold), theme.ink});
     if (positions.retained() > 0) {
-        lines.push_back(
-            {rangeText(positions.first(), positions.end() - 1), digitFont(), theme.ink2});
-        lines.push_back({(positions.isFull() ? tr("full, head %1") : tr("%2 held, head %1"))
-                             .arg(countText(positions.head()), countText(positions.retained())),
-                         uiFont(TextSize::Secondary), theme.ink2});
+        lines.push_back({rangeText(positions.first(), positions.end() - 1), small, theme.ink2});
+        const QString head = tr("head %1").arg(countText(positions.head()));
+        const QString full = tr("full, %1").arg(head);
+        const bool saysFull =
+            positions.isFull() && QFontMetricsF(small).horizontalAdvance(full) <= cell.text.width();
+        lines.push_back({saysFull ? full : head, small, theme.ink2});
     } else {
-        lines.push_back({tr("empty"), uiFont(TextSize::Secondary), theme.ink3});
+        lines.push_back({tr("empty"), small, theme.ink3});
     }
     if (ring.state.allocatedBytes > 0)
-        lines.push_back({bytesText(ring.state.allocatedBytes), digitFont(), theme.ink2});
+        lines.push_back({bytesText(ring.state.allocatedBytes), small, theme.ink2});
     double height = 0;
     for (const Line& line : lines)
         height += QFontMetricsF(line.font).height();
@@ -297,15 +298,16 @@ void RingsPanel::paintSmallWords(QPainter& painter, const SmallRingCell& cell, c
 
 void RingsPanel::paintPins(QPainter& painter, const RingsLayout& layout, const Theme& theme) const
 {
-    if (!m_selection || !m_selection->selection().pinned)
+    const RingPositions positions(chosen()->state);
+    const auto pinned = m_selection ? m_selection->selection().pinned : std::nullopt;
+    paintRingTicks(painter, layout.main, positions, pinned, theme);
+    if (!pinned)
         return;
-    const std::int64_t pinned = *m_selection->selection().pinned;
     const auto rings = others();
     for (std::size_t i = 0; i < layout.small.size() && i < rings.size(); ++i)
-        paintRingPin(painter, layout.small[i].frame, RingPositions(rings[i]->state), pinned, theme,
+        paintRingPin(painter, layout.small[i].frame, RingPositions(rings[i]->state), *pinned, theme,
                      RingPinWords::Hidden);
-    paintRingPin(painter, layout.main, RingPositions(chosen()->state), pinned, theme,
-                 RingPinWords::Shown);
+    paintRingPin(painter, layout.main, positions, *pinned, theme, RingPinWords::Shown);
 }
 
 void RingsPanel::appendRows(SnapshotTable& table, const Ring& ring) const

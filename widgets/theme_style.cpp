@@ -79,6 +79,8 @@ QPushButton[kind="danger"] { color: @bad; border-color: @bad; font-weight: bold;
 QPushButton[kind="danger"]:disabled { color: @evicted; border-color: @line; }
 QLineEdit, QPlainTextEdit, QTextEdit { background: @panel; border: 1px solid @line; border-radius: 3px; padding: 2px 4px; }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus { border: 1px solid @highlight; }
+QHeaderView { background: @dockTitle; }
+QTableView::item { padding: 0 5px; }
 QHeaderView::section { background: @dockTitle; color: @ink2; border: 0; border-bottom: 1px solid @line; padding: 3px 6px; }
 QTableView, QListView, QTreeView { background: @panel; alternate-background-color: @alternateRow; border: 0; gridline-color: @grid; selection-background-color: @highlightBackground; selection-color: @ink; }
 QToolTip { background: @panel; color: @ink; border: 1px solid @ink3; padding: 4px; }
