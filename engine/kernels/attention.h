@@ -26,9 +26,11 @@ struct AttentionSettings
 ///
 /// CPU: tiles of keys, float32 sums and no score matrix kept; heads, query blocks and (for few
 /// queries) parts of the cache go to different threads and are merged by log-sum-exp; keys outside
-/// a window are not read. \param q  [B, T, H, D] contiguous; float32 on the CPU, the compute dtype
-/// on CUDA. \param view  keys and values float32, bfloat16 or float16. \returns [B, T, H, D], dtype
-/// of q.
+/// a window are not read. CUDA, after ensureCudaBackend(): one token goes to the kernel of
+/// decode_attention.h, longer chunks through plain operations in blocks of queries.
+/// \param q  [B, T, H, D] contiguous; float32 on the CPU, the compute dtype on CUDA.
+/// \param view  keys and values float32, bfloat16 or float16.
+/// \returns [B, T, H, D], dtype of q.
 at::Tensor attention(const at::Tensor& q, const KVView& view, std::int64_t firstQueryPosition,
                      const AttentionSettings& settings);
 

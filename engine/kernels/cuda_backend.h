@@ -26,9 +26,8 @@ struct CudaKernels
 ///
 /// Call it before the first tensor is made: LibTorch asks once whether CUDA is there, at the first
 /// operation that might want to know, and keeps the answer.
-/// \throws ArgumentError saying what is missing: CUDA kernels in this build, an NVIDIA driver, a
-/// GPU, or
-///         one of the libraries; and where CUDA was asked for too late.
+/// \throws ArgumentError saying what is missing (CUDA kernels in this build, an NVIDIA driver, a
+/// GPU, one of the libraries), or that CUDA was asked for too late
 void ensureCudaBackend();
 
 /// The loaded kernels, or null before ensureCudaBackend() succeeded.
