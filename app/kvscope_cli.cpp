@@ -17,6 +17,16 @@ sigset_t interruptions()
     return set;
 }
 
+/// Waits for signals as long as the process lives.
+void stopAtSignals(sigset_t set, std::stop_source source)
+{
+    for (;;) {
+        int signal = 0;
+        if (sigwait(&set, &signal) == 0)
+            source.request_stop();
+    }
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -25,11 +35,8 @@ int main(int argc, char** argv)
     // what was generated is printed, and the exit code is 130. Threads made later inherit the mask.
     const sigset_t set = interruptions();
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    std::stop_source source;
-    std::jthread([source, set]() mutable {
-        for (int signal = 0;; source.request_stop())
-            sigwait(&set, &signal);
-    }).detach();
+    const std::stop_source source;
+    std::thread(stopAtSignals, set, source).detach();
     const int code = kvscope::runCli(argc, argv, std::cout, std::cerr, source.get_token());
     std::cout.flush();
     return code;

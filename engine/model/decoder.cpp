@@ -231,7 +231,7 @@ at::Tensor Decoder::Impl::runLayers(const at::Tensor& ids, MixedKVCache* cache,
     const std::int64_t firstPosition = cache != nullptr ? cache->seqLen() : options.firstPosition;
     OpenChunk chunk(cache, T);
     const auto rows = rotaryRows(firstPosition, T);
-    at::Tensor x = lookUpRows(weights.embedding, ids.reshape({B * T}).to(device))
+    at::Tensor x = lookUpRows(weights.embedding, ids.reshape({B * T}).to(device).contiguous())
                        .to(activationType())
                        .view({B, T, config().modelWidth});
     const auto watch = [&](std::int64_t layer) {
