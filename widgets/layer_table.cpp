@@ -25,24 +25,26 @@ namespace {
 
 constexpr double kCellPadding = 8.0;
 
+bool isWordColumn(qsizetype column)
+{
+    return column == LayerTableModel::KindColumn || column == LayerTableModel::SinkColumn;
+}
+
 /// Widths that hold every cell of a column and its title.
 std::vector<double> columnWidths(const SnapshotTable& table)
 {
     const QFontMetricsF digits(digitFont());
+    const QFontMetricsF words(uiFont());
     const QFontMetricsF titles(uiFont(TextSize::Secondary, QFont::Bold));
     std::vector<double> widths;
     for (qsizetype column = 0; column < table.columns.size(); ++column) {
         double width = titles.horizontalAdvance(table.columns[column]);
         for (const QStringList& row : table.rows)
-            width = std::max(width, digits.horizontalAdvance(row[column]));
+            width = std::max(
+                width, (isWordColumn(column) ? words : digits).horizontalAdvance(row[column]));
         widths.push_back(std::ceil(width) + 2 * kCellPadding);
     }
     return widths;
-}
-
-bool isWordColumn(qsizetype column)
-{
-    return column == LayerTableModel::KindColumn || column == LayerTableModel::SinkColumn;
 }
 
 void paintTable(QPainter& painter, const QRectF& area, const Theme& theme,

@@ -4,6 +4,8 @@
 #include "widgets/number_format.h"
 #include "widgets/theme.h"
 
+#include <QLocale>
+
 #include <algorithm>
 
 namespace kvscope {
@@ -69,8 +71,9 @@ QString LayerTableModel::bytesCell(std::uint64_t bytes) const
     if (bytes == 0)
         return QStringLiteral("0");
     const auto value = static_cast<double>(bytes);
-    return m_usesMiB ? QString::number(value / kMiB, 'f', 2)
-                     : QString::number(value / kKiB, 'f', 1);
+    const QLocale grouped(QLocale::English, QLocale::UnitedStates);
+    return m_usesMiB ? grouped.toString(value / kMiB, 'f', 2)
+                     : grouped.toString(value / kKiB, 'f', 1);
 }
 
 QString LayerTableModel::shown(int row, int column) const

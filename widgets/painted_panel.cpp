@@ -1,5 +1,6 @@
 #include "widgets/painted_panel.h"
 
+#include "widgets/accessible_panel.h"
 #include "widgets/fonts.h"
 #include "widgets/theme.h"
 
@@ -18,6 +19,7 @@ PaintedPanel::PaintedPanel(const QString& exportName, const QString& title, QWid
     : QWidget(parent)
     , m_exportName(exportName)
 {
+    installAccessiblePanels();
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(title);
     setMouseTracking(true);
