@@ -61,7 +61,8 @@ at::Tensor RingBuffer::rounded(const at::Tensor& chunk, at::Tensor& onePosition)
         return chunk.to(m_keys.scalar_type());
     if (!onePosition.defined())
         onePosition = at::empty(chunk.sizes(), m_keys.options());
-    return onePosition.copy_(chunk);
+    writeSlots(onePosition, 0, chunk, 0, 1);
+    return onePosition;
 }
 
 void RingBuffer::commit()

@@ -7,8 +7,10 @@
 namespace kvscope {
 
 // What a decode step does to a cache is a handful of tiny views and copies per layer, so what
-// counts is the cost of asking for them. Measured on one core, in InferenceMode: narrow() 0.68 us,
-// slotsOf() 0.15; narrow().copy_() of one position 1.7 us, writeSlots() 0.04.
+// counts is the cost of asking for them. Measured on one core in InferenceMode, 4 heads of 96, a
+// step of 30 layers: narrow() and copy_() took 117 us on growing arrays of the chunk's dtype and
+// 144 us with float32 rounded to bfloat16, 151 and 268 us on rings; with these two functions
+// it takes 13, 44, 24 and 37.
 
 /// Positions of a contiguous buffer [B, Hkv, S, D] in place: [B, Hkv, length, D]. As
 /// buffer.narrow(2, slot, length) without the dispatcher; no autograd. \pre the slots exist.

@@ -21,7 +21,8 @@ constexpr std::int64_t kCap = 4'000'000;
 
 void appendPositions(GrowingBuffer& buffer, std::int64_t length)
 {
-    const auto keys = positionKeys(buffer.length(), length);
+    static const at::Tensor kPositions = positionKeys(0, 70'000); // more than any test stores
+    const auto keys = kPositions.narrow(2, buffer.length(), length);
     append(buffer, keys, keys);
 }
 
@@ -219,6 +220,32 @@ private Q_SLOTS:
                     at::equal(joinedValues(buffer.view()), at::cat({values, keys}, 2).to(dtype)));
             }
         }
+    }
+
+    // Small chunks are rounded by our own loop, large ones by ATen: the same bits.
+    void roundingToBFloat16IsATens()
+    {
+        at::manual_seed(13);
+        auto keys = at::randn({1, 1, 1, 1000}).mul(at::randn({1, 1, 1, 1000}).exp());
+        const float special[] = {0.0f,
+                                 -0.0f,
+                                 1.00390625f, // half way, to even: down to 1
+                                 1.01171875f, // half way, to even: up to 1.015625
+                                 std::numeric_limits<float>::max(),
+                                 std::numeric_limits<float>::infinity(),
+                                 -std::numeric_limits<float>::infinity(),
+                                 std::numeric_limits<float>::denorm_min()};
+        for (std::int64_t i = 0; i < std::ssize(special); ++i)
+            keys.select(3, i).fill_(special[i]);
+        GrowingBuffer buffer({1, 1, 1000}, kCap, at::kBFloat16);
+        append(buffer, keys, keys);
+        QVERIFY(at::equal(joinedKeys(buffer.view()), keys.to(at::kBFloat16)));
+        QVERIFY(at::equal(joinedKeys(buffer.view()).view(at::kShort),
+                          keys.to(at::kBFloat16).view(at::kShort)));
+
+        keys.fill_(std::numeric_limits<float>::quiet_NaN());
+        append(buffer, keys, keys);
+        QVERIFY(joinedKeys(buffer.view()).select(2, 1).isnan().all().item().toBool());
     }
 
     void forkHasItsOwnMemoryAndRoomForMore()
