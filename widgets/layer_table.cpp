@@ -11,9 +11,9 @@
 #include <QEvent>
 #include <QFontMetricsF>
 #include <QHeaderView>
+#include <QKeyEvent>
 #include <QMenu>
 #include <QPainter>
-#include <QShortcut>
 #include <QTableView>
 #include <QVBoxLayout>
 
@@ -117,9 +117,7 @@ LayerTable::LayerTable(QWidget* parent)
     setFocusProxy(m_view);
     connect(m_view, &QWidget::customContextMenuRequested, this,
             [this](const QPoint& point) { showMenu(m_view->viewport()->mapToGlobal(point)); });
-    auto* shortcut = new QShortcut(QKeySequence::Copy, m_view);
-    shortcut->setContext(Qt::WidgetWithChildrenShortcut);
-    connect(shortcut, &QShortcut::activated, this, &LayerTable::copy);
+    m_view->installEventFilter(this); // the view itself would copy one cell
     m_pace.setSingleShot(true);
     m_pace.setInterval(kUpdateMilliseconds);
     connect(&m_pace, &QTimer::timeout, this, &LayerTable::showPending);
@@ -251,6 +249,16 @@ void LayerTable::paintEvent(QPaintEvent*)
     if (m_view->isHidden())
         paintEmptyState(painter, rect(), theme, tr("No model open"),
                         tr("Drop a file here, or press Ctrl+O."));
+}
+
+bool LayerTable::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::KeyPress &&
+        static_cast<QKeyEvent*>(event)->matches(QKeySequence::Copy)) {
+        copy();
+        return true;
+    }
+    return QWidget::eventFilter(watched, event);
 }
 
 void LayerTable::changeEvent(QEvent* event)
