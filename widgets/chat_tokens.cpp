@@ -97,15 +97,35 @@ std::size_t opening(const std::vector<ContextToken>& context, std::size_t begin,
     return first;
 }
 
+/// The control token that opens the turn whose text begins at `begin`; `begin` where there is none.
+/// A role's name between two control tokens belongs to the turn
+/// (<|start_header_id|>user<|end_header_id|>).
+std::size_t lastTurnBefore(const std::vector<ContextToken>& context, std::size_t begin)
+{
+    const auto controlBefore = [&context](std::size_t end) {
+        while (end > 0 && !context[end - 1].isControl)
+            --end;
+        return end; // one past it, or 0
+    };
+    const std::size_t last = controlBefore(begin);
+    if (last == 0)
+        return begin;
+    const std::size_t before = controlBefore(last - 1);
+    QString name;
+    for (std::size_t i = before; i + 1 < last; ++i)
+        name += context[i].text;
+    name = name.trimmed();
+    const bool isName = name == nameOf(ChatRole::System) || name == nameOf(ChatRole::User) ||
+                        name == nameOf(ChatRole::Assistant);
+    return isName && before > 0 ? before - 1 : last - 1;
+}
+
 /// What stands before the first turn: a system text of the template's own, or nothing (a begin
 /// token).
 void splitPreamble(const std::vector<ContextToken>& context, std::size_t begin,
                    PromptAlignment& alignment, std::int64_t& firstTurn)
 {
-    std::size_t turn = begin;
-    for (std::size_t i = 0; i < begin; ++i)
-        if (context[i].isControl)
-            turn = i;
+    const std::size_t turn = lastTurnBefore(context, begin);
     QString text;
     for (std::size_t i = 0; i < turn; ++i)
         if (!context[i].isControl)

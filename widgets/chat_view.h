@@ -52,6 +52,8 @@ public:
     void toggleAttachment(int row, std::size_t part);
     /// Lays out what is in view, now rather than with the next frame.
     void settle();
+    /// Shows streamed tokens now rather than with the next frame, drawing only what they changed.
+    void followText();
 
     QSize sizeHint() const override { return {340, 400}; }
     QSize minimumSizeHint() const override { return {200, 80}; }
@@ -104,7 +106,6 @@ private:
     };
 
     void layOut();
-    void followText();
     void rebuildAll();
     void rebuild(int row);
     void textAppended(int row);

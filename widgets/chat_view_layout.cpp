@@ -20,15 +20,16 @@ void ChatView::settle()
     viewport()->update();
 }
 
-/// After streamed tokens: unless the text scrolled, only the role line and the tail are drawn anew.
 void ChatView::followText()
 {
+    m_frame.stop();
     const int before = scroll();
     layOut();
     if (scroll() != before || m_entries.empty()) {
         viewport()->update();
         return;
     }
+    // Only the role line, which counts, and the tail differ.
     const Entry& last = m_entries.back();
     const int width = viewport()->width();
     const int header = last.top + last.layout.headerTop() - before;

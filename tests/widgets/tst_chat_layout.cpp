@@ -51,6 +51,15 @@ private Q_SLOTS:
         }
     }
 
+    void aSurrogatePairIsNeverCut()
+    {
+        QString text = QStringLiteral("x");
+        while (text.size() < 3 * kLongestBlock)
+            text += QStringLiteral("😀");
+        for (const TextStretch& block : splitIntoBlocks(text, 0, text.size()))
+            QVERIFY(!text[block.first].isLowSurrogate());
+    }
+
     void onlyTheLastBlockIsLaidOutAgainWhenTextIsAppended()
     {
         const ChatMetrics metrics = ChatMetrics::forWidth(340);

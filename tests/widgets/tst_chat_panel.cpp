@@ -176,6 +176,8 @@ private Q_SLOTS:
         QCOMPARE(panel.composer().text(), QString());
         panel.say(QStringLiteral("New"));
         panel.generationStarted(begin); // still the old one
+        panel.tokenGenerated(fake::token(7, 8, "late"));
+        QCOMPARE(panel.model().rows().back().text, QString());
         QCOMPARE(panel.model().row(0).firstToken, -1);
         panel.answer(8);
         QCOMPARE(panel.messages().size(), std::size_t(2));

@@ -61,6 +61,28 @@ private Q_SLOTS:
         QCOMPARE(alignment.answerFirst, next);
     }
 
+    // Llama 3's form, with a role's name between two control tokens.
+    void turnsMayOpenWithSeveralControlTokens()
+    {
+        fake::PromptBuilder prompt;
+        prompt.add("<|begin_of_text|>", true); // 0
+        for (const char* said : {"Hi", "Yes"}) {
+            prompt.add("<|start_header_id|>", true); // 1, 7
+            prompt.add("user", false);
+            prompt.add("<|end_header_id|>", true);
+            prompt.add("\n\n", false);
+            prompt.add(said, false); // 5, 11
+            prompt.add("<|eot_id|>", true);
+        }
+        const PromptAlignment alignment = alignMessages(
+            contextOf(prompt.tokens()), {{ChatRole::User, "Hi"}, {ChatRole::User, "Yes"}});
+        QCOMPARE(alignment.preamble.first, -1);
+        QCOMPARE(alignment.messages[0].first, 0);
+        QCOMPARE(alignment.messages[0].last, 6);
+        QCOMPARE(alignment.messages[1].first, 7);
+        QCOMPARE(alignment.messages[1].spans.front().position, 11);
+    }
+
     void aMessageIsNotFoundInItsRoleName()
     {
         const ChatMessages messages{
