@@ -42,7 +42,7 @@ DockTitle::DockTitle(QDockWidget* dock)
     title->setFont(uiFont(TextSize::Body, QFont::Bold));
     m_title = title;
     m_description = new ElidedLabel;
-    m_description->setColor(&Theme::ink2);
+    m_description->setInk(&Theme::ink2);
     m_description->setFont(uiFont(TextSize::Secondary));
     m_layout->addWidget(m_title);
     m_layout->addWidget(m_description, 1);
