@@ -253,6 +253,21 @@ private Q_SLOTS:
         QCOMPARE(positionsIn(joinedKeys(branch.view())), (QList<double>{6, 7, 100, 101}));
     }
 
+    void forkStagesApart()
+    {
+        RingBuffer buffer({1, 1, 1}, 4, 0,
+                          at::kBFloat16); // chunks are rounded into memory of the ring
+        append(buffer, positionKeys(0, 1), positionKeys(0, 1));
+        RingBuffer branch = buffer.fork(1);
+        buffer.stage(positionKeys(1, 1), positionKeys(1, 1));
+        branch.stage(positionKeys(9, 1), positionKeys(9, 1));
+        buffer.commit();
+        branch.commit();
+        QCOMPARE(positionsIn(joinedKeys(buffer.view())), (QList<double>{0, 1}));
+        QCOMPARE(positionsIn(joinedValues(buffer.view())), (QList<double>{0, 1}));
+        QCOMPARE(positionsIn(joinedKeys(branch.view())), (QList<double>{0, 9}));
+    }
+
     void resetForgetsEverything()
     {
         RingBuffer buffer({1, 1, 1}, 4, 0, at::kFloat);
