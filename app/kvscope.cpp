@@ -1,4 +1,5 @@
 #include "app/main_window.h"
+#include "app/thread_environment.h"
 #include "app/window_settings.h"
 #include "widgets/theme.h"
 
@@ -7,6 +8,7 @@
 
 int main(int argc, char** argv)
 {
+    kvscope::settleThreadEnvironment(argv);
     QApplication application(argc, argv);
     QApplication::setApplicationName("kvscope");
     QApplication::setOrganizationName("kvscope");

@@ -1,4 +1,5 @@
 #include "app/cli/run_cli.h"
+#include "app/thread_environment.h"
 
 #include <csignal>
 #include <iostream>
@@ -31,6 +32,7 @@ void stopAtSignals(sigset_t set, std::stop_source source)
 
 int main(int argc, char** argv)
 {
+    kvscope::settleThreadEnvironment(argv);
     // Signals are taken by one thread that only asks for a stop, so every command ends in order:
     // what was generated is printed, and the exit code is 130. Threads made later inherit the mask.
     const sigset_t set = interruptions();

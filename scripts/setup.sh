@@ -103,7 +103,9 @@ build_kvscope() {
         command -v ccache >/dev/null && options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
         (cd "$kvscope_root" && cmake --preset release "${options[@]}" >&2) || die "configuring failed (see above)"
     fi
-    # Precompiled headers carry the time of their making, which ccache otherwise takes for a change.
+    # Precompiled headers carry the time of their making, which ccache otherwise takes for a change; clones in
+    # other folders share what was compiled.
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime \
+        CCACHE_BASEDIR=$kvscope_root CCACHE_NOHASHDIR=1 \
         cmake --build "$build" --target "${@:-all}" >&2 || die "building failed (see above)"
 }

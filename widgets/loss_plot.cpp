@@ -171,7 +171,11 @@ void LossPlot::prepare(const PlotResolution& resolution)
     rows.lower = 0.0;
     rows.upper = steppedMaximum(kSmallestAxis, largest);
     canvas()->yAxis->setRange(rows.lower, rows.upper);
-    m_shownDots = thinToPixels(m_xs, m_losses, resolution.columns, rows);
+    // In cells of a dot's size: a second dot in the same cell would hide behind the first.
+    ColumnRange cells = resolution.columns;
+    cells.columns = std::max(cells.columns / kDotSize, 1);
+    rows.rows = std::max(rows.rows / kDotSize, 1);
+    m_shownDots = thinToPixels(m_xs, m_losses, cells, rows);
 }
 
 double LossPlot::lossAt(std::int64_t position) const

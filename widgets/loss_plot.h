@@ -51,6 +51,8 @@ protected:
     QString emptyText() const override;
 
 private:
+    static constexpr int kDotSize = 2; ///< px
+
     void forgetFrom(std::int64_t position);
     void takeNewLosses() const;
     void prepare(const PlotResolution& resolution);

@@ -66,8 +66,8 @@ void LossPlot::drawDots(QCPPainter& painter, const QRectF& area, const Theme& th
     QVector<QRectF> dots;
     dots.reserve(static_cast<qsizetype>(m_shownDots.size()));
     for (const std::size_t i : m_shownDots)
-        dots.append(
-            QRectF(canvas()->xPixel(m_xs[i]) - 1.0, canvas()->yPixel(m_losses[i]) - 1.0, 2.0, 2.0));
+        dots.append(QRectF(canvas()->xPixel(m_xs[i]) - kDotSize / 2.0,
+                           canvas()->yPixel(m_losses[i]) - kDotSize / 2.0, kDotSize, kDotSize));
     painter.drawRects(dots);
     painter.restore();
 }

@@ -191,8 +191,16 @@ void MemoryPlotDrawing::drawPhases(QCPPainter& painter, const QRectF& area,
         painter.setBrush(Qt::NoBrush);
         painter.drawRect(box.adjusted(0, 0, -1, -1));
         const QString name = phaseName(span.phase);
-        if (metrics.horizontalAdvance(name) + 6.0 > box.width())
+        const double width = metrics.horizontalAdvance(name);
+        if (width + 6.0 > box.width()) {
+            // The stretch that grows is named beside itself.
+            if (&span == &m_phases.back() && box.right() + 4.0 + width < area.right()) {
+                painter.setPen(isDecode ? theme.good : theme.ink2);
+                painter.drawText(QRectF(box.right() + 4.0, top, width + 1.0, kBandHeight),
+                                 Qt::AlignCenter, name);
+            }
             continue;
+        }
         painter.setAntialiasing(true);
         painter.setPen(isDecode ? theme.textOn(theme.good) : theme.ink2);
         painter.drawText(box, Qt::AlignCenter, name);

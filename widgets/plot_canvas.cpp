@@ -23,6 +23,9 @@ constexpr int kTopMargin = 8;
 constexpr double kPixelsPerXTick = 76.0;
 constexpr double kPixelsPerYTick = 34.0;
 constexpr double kDragDistance = 4.0;
+constexpr double kQuickReplot = 8.0;   ///< ms
+constexpr double kRestPerReplot = 4.0; ///< so that drawing takes a fifth of the time at most
+constexpr int kLongestRest = 250;      ///< ms
 
 /// A drawing of ours on one of the plot's layers.
 class DrawingLayerable : public QCPLayerable
@@ -87,6 +90,9 @@ PlotCanvas::PlotCanvas(QWidget* parent)
     }
     xAxis->grid()->setVisible(false);
     yAxis->setLabelPadding(2);
+    m_replotTimer.setSingleShot(true);
+    connect(&m_replotTimer, &QTimer::timeout, this,
+            [this] { replot(QCustomPlot::rpQueuedReplot); });
     connect(this, &QCustomPlot::beforeReplot, this, [this] { prepareGraphs(); });
     connect(this, &QCustomPlot::afterReplot, this, [this] { m_isDrawn = true; });
     addDrawing(Place::Above, [this](QCPPainter& painter, const QRectF& area, const Theme& theme) {
@@ -150,7 +156,13 @@ void PlotCanvas::setTopMargin(int pixels)
 
 void PlotCanvas::requestReplot()
 {
-    replot(QCustomPlot::rpQueuedReplot);
+    // A drawing that takes long (a hundred thousand dots) leaves the GUI thread free most of the
+    // time; a quick one follows every change.
+    const double took = replotTime();
+    if (took < kQuickReplot)
+        replot(QCustomPlot::rpQueuedReplot);
+    else if (!m_replotTimer.isActive())
+        m_replotTimer.start(std::min(static_cast<int>(took * kRestPerReplot), kLongestRest));
 }
 
 void PlotCanvas::updateOverlay()

@@ -8,6 +8,7 @@
 #include <QRectF>
 #include <QSharedPointer>
 #include <QString>
+#include <QTimer>
 
 #include <functional>
 #include <vector>
@@ -90,6 +91,7 @@ private:
     QString m_xName;
     QPointF m_pressedAt;
     const Theme* m_theme;
+    QTimer m_replotTimer;
     bool m_isPressed = false;
     bool m_isDrawn = false; ///< wholly, at least once
 };

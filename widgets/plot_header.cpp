@@ -102,11 +102,17 @@ void PlotHeader::resizeEvent(QResizeEvent* event)
         choice->setVisible(width() >= needed);
 }
 
+void PlotHeader::setSurface(QColor Theme::*surface)
+{
+    m_surface = surface;
+    update();
+}
+
 void PlotHeader::paintEvent(QPaintEvent*)
 {
     const Theme& theme = Theme::current();
     QPainter painter(this);
-    painter.fillRect(rect(), theme.panel);
+    painter.fillRect(rect(), m_surface == nullptr ? theme.panel : theme.*m_surface);
     int right = width() - spacing::kStep;
     for (const QWidget* child : findChildren<QWidget*>(Qt::FindDirectChildrenOnly))
         if (child->isVisible())

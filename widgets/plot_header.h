@@ -36,6 +36,9 @@ class PlotHeader : public QWidget
 public:
     explicit PlotHeader(const PlotHeaderTexts& texts, QWidget* parent = nullptr);
 
+    /// The surface it stands on: a panel by default.
+    void setSurface(QColor Theme::*surface);
+
     /// Adds a row of two or more exclusive choices at the right; the first is on.
     /// \returns the group; ids are 0, 1, ... in the order given
     QButtonGroup* addChoice(const QStringList& choices, const QString& accessibleName);
@@ -49,6 +52,7 @@ protected:
 
 private:
     PlotHeaderTexts m_texts;
+    QColor Theme::*m_surface = nullptr; ///< null: the panel's
     QHBoxLayout* m_layout;
     std::vector<std::pair<QWidget*, int>> m_hidden; ///< a choice and the width it needs
 };

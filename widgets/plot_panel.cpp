@@ -115,6 +115,7 @@ void PlotPanel::setHeaderVisible(bool isVisible)
 QWidget* PlotPanel::takeHeader()
 {
     m_isHeaderTaken = true;
+    m_header->setSurface(&Theme::dockTitle);
     arrange();
     return m_header;
 }

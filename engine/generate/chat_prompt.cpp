@@ -1,5 +1,6 @@
 #include "engine/generate/chat_prompt.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace kvscope {
@@ -33,7 +34,8 @@ TokenizedText ChatPrompter::prompt(const std::vector<ChatMessage>& messages,
         // A tokenizer that puts a space before every text (sentencepiece) cannot continue one.
         const std::vector<TokenId> spelled(made.ids.begin() + (m_beginToken ? 1 : 0),
                                            made.ids.end());
-        if (m_tokenizer.decode(spelled) == made.text)
+        const auto isKnown = [this](TokenId id) { return id < m_tokenizer.vocabularySize(); };
+        if (std::all_of(spelled.begin(), spelled.end(), isKnown) && m_tokenizer.decode(spelled) == made.text)
             return made;
     }
     made.ids = m_tokenizer.encode(made.text, ControlTokens::Parsed);

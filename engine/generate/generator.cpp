@@ -6,6 +6,7 @@
 #include "engine/base/utf8.h"
 #include "engine/generate/prefill.h"
 #include "engine/generate/sampler.h"
+#include "engine/generate/token_piece.h"
 #include "engine/tokenizer/piece_stream.h"
 
 #include <c10/core/InferenceMode.h>
@@ -127,9 +128,9 @@ private:
         record.stepSeconds = seconds;
         record.cacheBytes = m_request.usesCache ? m_context.cache().liveBytes() : 0;
         if (m_tokenizer != nullptr) {
-            const std::string piece = m_tokenizer->piece(id);
+            const std::string piece = tokenPiece(*m_tokenizer, id);
             record.piece = toValidUtf8(piece);
-            record.isControl = m_tokenizer->isControl(id);
+            record.isControl = isControlToken(*m_tokenizer, id);
             if (!isEnd)
                 record.text = m_stream.add(piece);
         }

@@ -3,6 +3,8 @@
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/base/utf8.h"
+#include "engine/generate/token_piece.h"
+#include "engine/tokenizer/piece_stream.h"
 
 #include <algorithm>
 #include <utility>
@@ -54,7 +56,7 @@ void ChatRun::run(std::uint64_t generation, const ChatRequest& request, const st
     m_model.known = prompt;
     for (const TokenId id : summary.ids) {
         m_model.known.ids.push_back(id);
-        m_model.known.text += m_model.tokenizer->piece(id);
+        m_model.known.text += tokenPiece(*m_model.tokenizer, id);
     }
     publish(Phase::Idle);
     m_emit(GenerationFinished{m_generation, std::move(summary)});
@@ -103,15 +105,17 @@ void ChatRun::announce(const TokenizedText& prompt, std::int64_t dropped)
     started.keptTokens = m_model.context->cache().seqLen();
     started.promptText = prompt.text;
     started.droppedMessages = dropped;
+    PieceStream stream; // a character may be split over tokens
     for (auto position = static_cast<std::size_t>(started.keptTokens); position < prompt.ids.size();
          ++position) {
         TokenRecord token;
         token.id = prompt.ids[position];
         token.position = static_cast<std::int64_t>(position);
-        token.piece = toValidUtf8(m_model.tokenizer->piece(token.id));
-        token.text = token.piece;
+        const std::string piece = tokenPiece(*m_model.tokenizer, token.id);
+        token.piece = toValidUtf8(piece);
+        token.text = stream.add(piece);
         token.isPrompt = true;
-        token.isControl = m_model.tokenizer->isControl(token.id);
+        token.isControl = isControlToken(*m_model.tokenizer, token.id);
         started.prompt.push_back(std::move(token));
     }
     m_emit(std::move(started));

@@ -24,6 +24,7 @@ SnapshotPublisher::SnapshotPublisher(std::function<void()> ready)
     : m_ready(std::move(ready))
 {
     m_latest.publish(std::make_shared<const EngineSnapshot>());
+    m_latest.take(); // nobody is told of this one, so nobody would take it
 }
 
 void SnapshotPublisher::setWeights(std::uint64_t weightBytes, std::uint64_t processBaseline)

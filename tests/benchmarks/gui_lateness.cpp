@@ -3,6 +3,7 @@
 // 99th is 16 ms or more.
 #include "app/live_panels.h"
 #include "app/main_window.h"
+#include "app/thread_environment.h"
 #include "widgets/chat_panel.h"
 #include "widgets/composer.h"
 #include "widgets/theme.h"
@@ -59,6 +60,7 @@ private:
 
 int main(int argc, char** argv)
 {
+    kvscope::settleThreadEnvironment(argv); // as the program itself does
     QApplication application(argc, argv);
     if (argc != 2) {
         std::fprintf(stderr, "usage: gui_lateness MODEL\n");

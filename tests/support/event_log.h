@@ -2,6 +2,7 @@
 
 #include "engine/session/session.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -26,8 +27,12 @@ public:
             m_events.push_back(std::move(event));
             m_changed.notify_all();
         };
+        callbacks.snapshotReady = [this] { ++m_snapshotsReady; };
         return callbacks;
     }
+
+    /// How often the session said that a snapshot waits.
+    int snapshotsReady() const { return m_snapshotsReady; }
 
     /// The next event of this kind that was not waited for yet; nothing after a minute.
     template <typename Event>
@@ -79,6 +84,7 @@ private:
     std::condition_variable m_changed;
     std::vector<SessionEvent> m_events;
     std::size_t m_read = 0;
+    std::atomic<int> m_snapshotsReady = 0;
 };
 
 } // namespace kvscope

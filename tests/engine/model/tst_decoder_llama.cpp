@@ -8,6 +8,7 @@
 
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/topk.h>
 
 #include <QtTest>

@@ -48,6 +48,20 @@ private Q_SLOTS:
         QTRY_COMPARE(session.takeSnapshot()->phase, Phase::Idle);
     }
 
+    // Told once for as many snapshots as come until it is taken, and again after that.
+    void aWaitingSnapshotIsToldOnce()
+    {
+        EventLog log;
+        Session session(log.callbacks());
+        session.open(goldenModel("gptosslite/tiny_a"));
+        QVERIFY(log.waitFor<ModelOpened>().has_value());
+        QTRY_COMPARE(log.snapshotsReady(), 1);
+        session.newChat();
+        session.takeSnapshot();
+        session.newChat();
+        QTRY_VERIFY(log.snapshotsReady() >= 2);
+    }
+
     void aFailedOpenKeepsWhatWasOpen()
     {
         EventLog log;
