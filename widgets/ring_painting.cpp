@@ -115,7 +115,10 @@ QString pinText(const RingPositions& ring, std::int64_t position)
 {
     if (ring.holds(position))
         return countText(position);
-    return tr("%1 left\nat %2").arg(countText(position), countText(ring.leavesAt(position)));
+    // Beside the ring there is more height, above and below it more width.
+    const bool isBeside = std::abs(pointOnRing({0, 0}, 1.0, middleAngle(ring, position)).y()) < 0.7;
+    const QString text = isBeside ? tr("%1 left\nat %2") : tr("%1 left at %2");
+    return text.arg(countText(position), countText(ring.leavesAt(position)));
 }
 
 QRectF pinLabel(const RingFrame& frame, const RingPositions& ring, std::int64_t position)
