@@ -188,8 +188,7 @@ private Q_SLOTS:
                 for (const QAction* inner : action->menu()->actions())
                     names.append(inner->text());
         }
-        for (const QString wanted :
-             {"Export PNG…", "Export PDF…", "Export CSV…", "4 × (384 dpi)…"})
+        for (const QString wanted : {"Export PNG…", "Export PDF…", "Export CSV…", "4 × (384 dpi)…"})
             QVERIFY2(names.contains(wanted), qPrintable(wanted));
     }
 };
