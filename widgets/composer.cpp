@@ -211,6 +211,8 @@ void Composer::refresh()
     const bool hasMessage = !m_attachments.empty() || !m_edit->typedText().trimmed().isEmpty();
     m_edit->setPlaceholderText(isBlocked ? m_blockedReason
                                          : tr("Write a message. Enter sends, Shift+Enter breaks."));
+    // Qt 6.4 repaints when a placeholder comes or goes, not when it changes.
+    m_edit->viewport()->update();
     // One place and one width for Send and Stop, so that the pointer finds it without looking.
     const QString stop = tr("■ Stop  Esc");
     m_send->setText(m_isRunning ? stop : tr("Send"));

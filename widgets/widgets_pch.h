@@ -1,6 +1,7 @@
 #pragma once
 
-// Precompiled for the widgets, the window and their tests: parsing Qt and QCustomPlot costs seconds a file.
+// Precompiled for the widgets, the window and their tests: parsing Qt and QCustomPlot costs seconds
+// a file.
 #include "widgets/plot_include.h"
 
 #include <QAbstractTableModel>

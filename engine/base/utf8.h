@@ -16,7 +16,8 @@ std::optional<std::size_t> firstInvalidUtf8(std::string_view text);
 /// as finished.
 std::size_t completeUtf8Prefix(std::string_view text);
 
-/// `text` with every ill-formed byte, and an unfinished character at the end as a whole, replaced by U+FFFD.
+/// `text` with every ill-formed byte, and an unfinished character at the end as a whole, replaced
+/// by U+FFFD.
 std::string toValidUtf8(std::string_view text);
 
 } // namespace kvscope

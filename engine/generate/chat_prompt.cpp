@@ -35,7 +35,8 @@ TokenizedText ChatPrompter::prompt(const std::vector<ChatMessage>& messages,
         const std::vector<TokenId> spelled(made.ids.begin() + (m_beginToken ? 1 : 0),
                                            made.ids.end());
         const auto isKnown = [this](TokenId id) { return id < m_tokenizer.vocabularySize(); };
-        if (std::all_of(spelled.begin(), spelled.end(), isKnown) && m_tokenizer.decode(spelled) == made.text)
+        if (std::all_of(spelled.begin(), spelled.end(), isKnown) &&
+            m_tokenizer.decode(spelled) == made.text)
             return made;
     }
     made.ids = m_tokenizer.encode(made.text, ControlTokens::Parsed);

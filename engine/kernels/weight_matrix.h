@@ -6,13 +6,12 @@
 
 #include <cstdint>
 
-namespace kvscope
-{
+namespace kvscope {
 
 /// A linear layer's weight [out, in] in the storage it has in memory.
 ///
-/// F32, BF16 and F16 hold a tensor [out, in] of that type. Block formats hold their file's bytes, uint8
-/// [out, in / blockElements * blockBytes], and are never expanded as a whole.
+/// F32, BF16 and F16 hold a tensor [out, in] of that type. Block formats hold their file's bytes,
+/// uint8 [out, in / blockElements * blockBytes], and are never expanded as a whole.
 struct WeightMatrix
 {
     StorageType type = StorageType::F32;
@@ -25,9 +24,10 @@ struct WeightMatrix
 
 /// How much a product may round.
 enum class Precision {
-    Exact, ///< float32 inputs, weights expanded to float32: agrees with float32 arithmetic to rounding
-    Fast,  ///< block formats multiply with inputs rounded to 16-bit integers per block of 32; large products
-           ///< may use bfloat16 inputs where the processor has instructions for it
+    Exact, ///< float32 inputs, weights expanded to float32: agrees with float32 arithmetic to
+           ///< rounding
+    Fast,  ///< block formats multiply with inputs rounded to 16-bit integers per block of 32; large
+          ///< products may use bfloat16 inputs where the processor has instructions for it
 };
 
 } // namespace kvscope

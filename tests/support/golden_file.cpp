@@ -61,7 +61,8 @@ std::string indexPathOf(const std::string& path)
 GoldenFile::GoldenFile(const std::string& path)
     : m_path(path)
 {
-    const auto file = readSafetensors(goldenPath(path)); // outlives the loop, which would not keep it alive
+    const auto file =
+        readSafetensors(goldenPath(path)); // outlives the loop, which would not keep it alive
     for (const auto& [name, info] : file->tensors())
         m_tensors.emplace(name, copyOf(info));
     if (const auto index = indexPathOf(path); std::filesystem::exists(goldenPath(index)))
