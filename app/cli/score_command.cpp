@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -20,6 +21,7 @@ struct ScoreOptions
     std::string ids;
     std::string logitsOut;
     std::int64_t chunk = 512;
+    bool hasLogitsOut = false; ///< --logits-out was given, if only as an empty text
     bool isLiteral = false;
     bool addsBegin = false;
 };
@@ -72,9 +74,25 @@ private:
     SafetensorsWriter m_writer;
 };
 
+/// A wrong path must not cost a person their weights, text or configuration.
+void requireSafeOutput(const ScoreOptions& options, const Checkpoint& checkpoint)
+{
+    const std::filesystem::path out = options.logitsOut;
+    if (out.extension() != ".safetensors")
+        throw ArgumentError("--logits-out '" + options.logitsOut +
+                            "' does not end in .safetensors");
+    std::error_code ignored; // files that are not there are not the same
+    for (const auto& file : checkpoint.files)
+        if (std::filesystem::equivalent(out, file->path(), ignored))
+            throw ArgumentError("--logits-out " + options.logitsOut +
+                                " is a file of the model itself; it is left as it is");
+}
+
 void runScore(const ScoreOptions& options, const CliContext& context)
 {
     const auto checkpoint = openFor(options.common);
+    if (options.hasLogitsOut)
+        requireSafeOutput(options, *checkpoint);
     const std::vector<TokenId> ids = idsToScore(options, *checkpoint);
     const auto decoder = buildDecoder(options.common, context, checkpoint);
     const auto length = static_cast<std::int64_t>(ids.size());
@@ -89,7 +107,7 @@ void runScore(const ScoreOptions& options, const CliContext& context)
     MixedKVCache cache = decoder->makeCache();
     requireCacheFits(*decoder, cache, length);
     std::optional<LogitsFile> logits;
-    if (!options.logitsOut.empty())
+    if (options.hasLogitsOut)
         logits.emplace(options.logitsOut, length, decoder->config().vocabularySize);
 
     const std::int64_t chunk = options.chunk > 0 ? options.chunk : length;
@@ -141,11 +159,15 @@ void addScoreCommand(CLI::App& app, CliContext& context)
     command->add_option("--chunk", options->chunk, "prefill chunk in tokens; 0: one shot")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
-    command->add_option("--logits-out", options->logitsOut,
-                        "write all logits [tokens, vocabulary] to a .safetensors");
+    CLI::Option* logitsOut =
+        command->add_option("--logits-out", options->logitsOut,
+                            "write all logits [tokens, vocabulary] to a .safetensors");
     command->add_flag("--literal", options->isLiteral, "control tokens in the text stay text");
     command->add_flag("--bos", options->addsBegin, "put the beginning-of-sequence token first");
-    command->callback([options, &context] { runScore(*options, context); });
+    command->callback([options, logitsOut, &context] {
+        options->hasLogitsOut = logitsOut->count() > 0;
+        runScore(*options, context);
+    });
 }
 
 } // namespace kvscope

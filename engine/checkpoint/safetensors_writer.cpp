@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 #include <utility>
 
 namespace kvscope {
@@ -44,12 +45,23 @@ Header makeHeader(const std::vector<SafetensorsWriter::Tensor>& tensors)
     return header;
 }
 
+/// Renaming over a device, a pipe or a socket would put a file in its place.
+void requireReplaceable(const std::filesystem::path& path)
+{
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+        throw ArgumentError(path.string() +
+                            ": is there and is not a regular file, so it is left as it is");
+}
+
 } // namespace
 
 SafetensorsWriter::SafetensorsWriter(std::filesystem::path path, const std::vector<Tensor>& tensors)
     : m_path(std::move(path))
-    , m_partPath(m_path.string() + ".part")
+    , m_partPath(m_path.string() + "." + std::to_string(::getpid()) + ".part")
 {
+    requireReplaceable(m_path);
     const Header header = makeHeader(tensors);
     m_stream.open(m_partPath, std::ios::binary | std::ios::trunc);
     const std::uint64_t length = header.text.size();

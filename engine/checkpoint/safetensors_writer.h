@@ -14,8 +14,8 @@ namespace kvscope {
 
 /// Writes a safetensors file tensor by tensor, so that no more than one piece need be in memory.
 ///
-/// The bytes go to PATH.part, which finish() renames to PATH: a file of that name is whole or not
-/// there. One thread.
+/// The bytes go to PATH.<process>.part, which finish() renames to PATH: a file of that name is
+/// whole or not there. One thread.
 class SafetensorsWriter
 {
 public:
@@ -28,8 +28,8 @@ public:
 
     /// Writes the header.
     /// \param tensors  all of them, in the order their bytes will come
-    /// \throws ArgumentError for a repeated name, a block format or a size beyond 64 bits;
-    /// EngineError
+    /// \throws ArgumentError where PATH is there and is not a regular file, and for a repeated
+    /// name, a block format or a size beyond 64 bits; EngineError
     ///         where the file cannot be written
     SafetensorsWriter(std::filesystem::path path, const std::vector<Tensor>& tensors);
     /// Removes what was written, unless finish() was reached.

@@ -11,6 +11,7 @@
 #include <QtTest>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -157,6 +158,25 @@ private Q_SLOTS:
                              logProbabilities[i][ids[i + 1].item<std::int64_t>()].item<double>()) <
                     5e-4);
         }
+    }
+
+    void scoreNeverWritesOverTheModelItReads()
+    {
+        QTemporaryDir folder;
+        for (const char* name : {"config.yaml", "model.safetensors"})
+            QVERIFY(QFile::copy(QString::fromStdString(goldenPath("gptosslite/tiny_a/")) + name,
+                                folder.filePath(name)));
+        const std::string model = folder.path().toStdString();
+        std::filesystem::create_symlink(model + "/model.safetensors", model + "/link.safetensors");
+        const auto size = std::filesystem::file_size(model + "/model.safetensors");
+        for (const char* out : {"/model.safetensors", "/link.safetensors", "/config.yaml", ""}) {
+            const Result result = run({"score", model + "/model.safetensors", "--ids", "1,2,3",
+                                       "--logits-out", *out == 0 ? "" : model + out});
+            QCOMPARE(result.code, 1);
+            QVERIFY2(result.err.starts_with("error: --logits-out"), result.err.c_str());
+        }
+        QCOMPARE(std::filesystem::file_size(model + "/model.safetensors"), size);
+        QCOMPARE(run({"inspect", model + "/model.safetensors"}).code, 0);
     }
 
     void benchMeasuresAgainstBandwidth()

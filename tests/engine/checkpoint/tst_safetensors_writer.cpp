@@ -3,6 +3,7 @@
 #include "tests/engine/checkpoint/checkpoint_test_files.h"
 
 #include <random>
+#include <sys/stat.h>
 
 using namespace kvscope;
 
@@ -20,6 +21,18 @@ class TestSafetensorsWriter : public QObject
     }
 
 private Q_SLOTS:
+    // A pipe stands for every special file: renaming over a device node would remove it.
+    void whatIsNotARegularFileIsLeftAlone()
+    {
+        QTemporaryDir folder;
+        const auto path = std::filesystem::path(folder.path().toStdString()) / "pipe";
+        QCOMPARE(::mkfifo(path.c_str(), 0600), 0);
+        QVERIFY_EXCEPTION_THROWN(SafetensorsWriter(path, {{"x", StorageType::F32, {1}}}),
+                                 ArgumentError);
+        QVERIFY(std::filesystem::is_fifo(path));
+        QCOMPARE(std::distance(std::filesystem::directory_iterator(path.parent_path()), {}), 1);
+    }
+
     void readerReadsWhatWasWrittenInAnyPieces_data()
     {
         QTest::addColumn<int>("piece");
