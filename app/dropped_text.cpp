@@ -26,15 +26,16 @@ ReadText readWhole(const QString& path)
     QFile file(path);
     if (QFileInfo(path).isDir())
         return {{}, 0, QObject::tr("%1 is a folder; a text file can be attached").arg(path)};
+    if (QFileInfo::exists(path) &&
+        !QFileInfo(path).isFile()) // opening a pipe would wait for its writer
+        return {{}, 0, QObject::tr("%1 is not a regular file").arg(path)};
     if (!file.open(QIODevice::ReadOnly))
         return {{}, 0, QObject::tr("%1 cannot be read: %2").arg(path, file.errorString())};
-    if (file.size() > kLargestText)
+    const QByteArray bytes = file.read(kLargestText + 1);
+    if (bytes.size() > kLargestText)
         return {{},
                 0,
-                QObject::tr("%1 has %2 MB; at most 67 MB of text can be attached")
-                    .arg(path)
-                    .arg(file.size() / 1000000)};
-    const QByteArray bytes = file.readAll();
+                QObject::tr("%1 is longer than the 67 MB of text that can be attached").arg(path)};
     const std::string_view view(bytes.constData(), static_cast<std::size_t>(bytes.size()));
     if (const auto bad = firstInvalidUtf8(view))
         return {{}, 0, QObject::tr("%1 is not UTF-8 text (byte %2)").arg(path).arg(*bad)};

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stop_token>
 #include <thread>
+#include <unistd.h>
 
 namespace {
 
@@ -23,8 +24,8 @@ void stopAtSignals(sigset_t set, std::stop_source source)
 {
     for (;;) {
         int signal = 0;
-        if (sigwait(&set, &signal) == 0)
-            source.request_stop();
+        if (sigwait(&set, &signal) == 0 && !source.request_stop())
+            ::_exit(128 + signal); // asked a second time: something does not look at the token
     }
 }
 

@@ -104,6 +104,8 @@ void LivePanels::showSnapshot(const std::shared_ptr<const EngineSnapshot>& snaps
 
 void LivePanels::showGenerationStarted(const GenerationStarted& event)
 {
+    if (!chat->accepts(event.generation))
+        return; // of a chat that is no longer shown
     history->truncate(event.keptTokens);
     history->append(event.prompt);
     chat->generationStarted(event);
@@ -111,12 +113,16 @@ void LivePanels::showGenerationStarted(const GenerationStarted& event)
 
 void LivePanels::showPromptScored(const PromptScored& event)
 {
+    if (!chat->accepts(event.generation))
+        return;
     history->setNll(event.firstPosition, event.nll);
     chat->promptScored(event);
 }
 
 void LivePanels::showToken(const TokenGenerated& event)
 {
+    if (!chat->accepts(event.generation))
+        return;
     history->append(event.token);
     chat->tokenGenerated(event);
 }

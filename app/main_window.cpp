@@ -70,10 +70,11 @@ void MainWindow::connectChat()
     Session* session = &m_engine->session();
     connect(chat, &ChatPanel::sendRequested, this, &MainWindow::startGeneration);
     connect(chat, &ChatPanel::regenerateRequested, this, &MainWindow::startGeneration);
-    connect(chat, &ChatPanel::stopRequested, this, [session] { session->cancel(); });
-    connect(chat, &ChatPanel::openingCancelRequested, this, [session] { session->cancel(); });
+    connect(chat, &ChatPanel::stopRequested, this, [session] { session->stopGenerating(); });
+    connect(chat, &ChatPanel::openingCancelRequested, this,
+            [session] { session->cancelOpening(); });
     connect(chat, &ChatPanel::newChatRequested, this, [this, session] {
-        session->cancel();
+        session->stopGenerating();
         session->newChat();
         m_panels->clearTokens();
     });
@@ -84,12 +85,18 @@ void MainWindow::connectChat()
     connect(chat, &ChatPanel::settingsChanged, this,
             [this](const ChatSettings& settings) { m_settings.setChat(settings); });
     connect(chat, &ChatPanel::fileDropped, this, &MainWindow::openDropped);
+    const auto tellFailure = [chat](const QString& message) {
+        chat->messageBar().add(MessageBar::Kind::Failure, message);
+    };
+    connect(m_panels->rings, &RingsPanel::exportFailed, this, tellFailure);
+    connect(m_panels->globalLayers, &GlobalLayersPanel::exportFailed, this, tellFailure);
+    connect(m_panels->memory, &MemoryPlot::exportFailed, this, tellFailure);
+    connect(m_panels->loss, &LossPlot::exportFailed, this, tellFailure);
+    connect(m_panels->layerTable, &LayerTable::exportFailed, this, tellFailure);
     connect(chat, &ChatPanel::escapePressed, this, &MainWindow::escape);
     connect(chat, &ChatPanel::runningChanged, this, &MainWindow::updateActions);
     connect(m_textReader, &DroppedTextReader::textRead, chat, &ChatPanel::addAttachment);
-    connect(m_textReader, &DroppedTextReader::readFailed, this, [chat](const QString& message) {
-        chat->messageBar().add(MessageBar::Kind::Failure, message);
-    });
+    connect(m_textReader, &DroppedTextReader::readFailed, this, tellFailure);
 }
 
 void MainWindow::startGeneration(const std::vector<ChatMessage>& messages,
@@ -111,7 +118,8 @@ void MainWindow::openModel(const QString& path)
     request.path = path == "demo" ? "demo" : m_opening.toStdString();
     request.device = m_options.device.toStdString();
     request.dtype = m_options.dtype.toStdString();
-    m_engine->session().cancel();
+    m_engine->session().stopGenerating();
+    m_engine->session().cancelOpening(); // the newest wish counts
     m_engine->session().open(std::move(request));
 }
 
@@ -128,6 +136,8 @@ void MainWindow::showOpened(const ModelDescription& model)
     m_settings.addRecentFile(QString::fromStdString(model.path));
     fillRecentMenu();
     setWindowTitle(tr("%1 – kvscope").arg(QString::fromStdString(model.name)));
+    if (m_panels->chat->isRunning()) // asked between the opening's end and its arrival here
+        m_engine->session().stopGenerating();
     m_panels->showModel(model);
     for (const std::string& warning : model.warnings)
         m_panels->chat->messageBar().add(MessageBar::Kind::Caution,
@@ -190,7 +200,8 @@ void MainWindow::closeEvent(QCloseEvent* event)
 {
     m_settings.setGeometry(saveGeometry());
     m_settings.setLayout(saveState(kLayoutVersion));
-    m_engine->session().cancel();
+    m_engine->session().stopGenerating();
+    m_engine->session().cancelOpening();
     QMainWindow::closeEvent(event);
 }
 

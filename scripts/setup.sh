@@ -11,7 +11,7 @@ sentencepiece_version=0.2.1
 smollm2_version=0.1.2
 export KVSCOPE_TORCH=$KVSCOPE_HOME/deps/torch-$torch_version
 export KVSCOPE_SENTENCEPIECE=$KVSCOPE_HOME/deps/sentencepiece-$sentencepiece_version
-kvscope_smollm2=$KVSCOPE_HOME/models/SmolLM2-135M-Instruct.Q4_1.gguf
+kvscope_smollm2=$KVSCOPE_HOME/models/smollm2-$smollm2_version/SmolLM2-135M-Instruct.Q4_1.gguf
 
 system_packages=(g++ cmake ninja-build ccache pkg-config git ca-certificates python3 python3-pip python3-venv
     qt6-base-dev libqcustomplot-dev libgl-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev libutf8proc-dev
@@ -92,14 +92,17 @@ ensure_dependencies() {
     ensure_packages "$@"
     fill "$KVSCOPE_TORCH" install_torch
     fill "$KVSCOPE_SENTENCEPIECE" install_sentencepiece
-    fill "$KVSCOPE_HOME/models" install_smollm2
+    fill "$(dirname "$kvscope_smollm2")" install_smollm2
 }
 
 # build_kvscope [TARGET...]
 build_kvscope() {
     local build=$kvscope_root/build/release
-    if [ ! -f "$build/build.ninja" ]; then
-        local options=()
+    # A new pin, or another KVSCOPE_HOME, reaches a build folder that was configured before.
+    if [ ! -f "$build/build.ninja" ] ||
+        ! grep -qxF "KVSCOPE_TORCH:PATH=$KVSCOPE_TORCH" "$build/CMakeCache.txt" ||
+        ! grep -qxF "KVSCOPE_SENTENCEPIECE:PATH=$KVSCOPE_SENTENCEPIECE" "$build/CMakeCache.txt"; then
+        local options=(-DKVSCOPE_TORCH="$KVSCOPE_TORCH" -DKVSCOPE_SENTENCEPIECE="$KVSCOPE_SENTENCEPIECE")
         command -v ccache >/dev/null && options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
         (cd "$kvscope_root" && cmake --preset release "${options[@]}" >&2) || die "configuring failed (see above)"
     fi

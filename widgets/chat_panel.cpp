@@ -145,6 +145,10 @@ void ChatPanel::setModel(const ModelDescription& model)
 {
     m_progress->finish();
     m_question->withdraw();
+    if (isRunning()) { // a message to the model before: its text goes back to the composer
+        ++m_expected;
+        putBack(m_conversation.generationFailed());
+    }
     m_model = model;
     m_limit = model.extendedPositions > 0 ? model.extendedPositions : model.trainedPositions;
     m_conversation.clear();

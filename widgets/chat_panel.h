@@ -44,6 +44,9 @@ public:
     void setHistory(const TokenHistory* history);           ///< for tooltips; may be null
     /// The id of the generation just asked for.
     void setExpectedGeneration(std::uint64_t generation) { m_expected = generation; }
+    /// Whether an event of that generation belongs to the chat shown; a newer one becomes the
+    /// expected one.
+    bool accepts(std::uint64_t generation);
     /// Positions a chat may fill, where it is not what the model was made for.
     void setContextLimit(std::int64_t positions);
     /// A dropped file that the app has read.
@@ -108,7 +111,6 @@ private:
     void build();
     void connectParts();
     ChatSettings settingsForRun();
-    bool accepts(std::uint64_t generation);
     void putBack(std::optional<ChatConversation::TakenBack> turn);
     void refresh();
     void showGauge();

@@ -177,7 +177,7 @@ void runBench(const BenchOptions& options, const CliContext& context)
     for (const std::int64_t tokens : parsedLengths(options.prefill))
         prefills.push_back(measurePrefill(*decoder, options, tokens, context));
     if (options.common.isJson)
-        context.out << benchJson(options, *decoder, bandwidth, decode, prefills).dump() << '\n';
+        context.out << jsonLine(benchJson(options, *decoder, bandwidth, decode, prefills));
     else
         printBench(context.out, *decoder, bandwidth, decode, prefills);
 }

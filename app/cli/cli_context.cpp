@@ -28,6 +28,16 @@ std::int64_t parsedInteger(std::string_view text, const char* what)
     return value;
 }
 
+/// Refuses what the option parser would wrap around or cut off.
+std::string isSeed(const std::string& text)
+{
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size()
+               ? ""
+               : "a whole number from 0 to 2^64 - 1 was expected";
+}
+
 std::vector<std::string> splitAtCommas(const std::string& text)
 {
     std::vector<std::string> parts;
@@ -65,13 +75,15 @@ void addCommonOptions(CLI::App& command, CommonOptions& options, ModelArgument m
         ->capture_default_str();
     command.add_option("--threads", options.threads, "processor threads (default: one per core)")
         ->check(CLI::Range(1, 1024));
-    command.add_option("--seed", options.seed, "of everything random")->capture_default_str();
+    command.add_option("--seed", options.seed, "of everything random")
+        ->check(isSeed)
+        ->capture_default_str();
     command.add_option("--rope", options.rotary,
                        "rotation instead of the checkpoint's: plain, linear:F");
     command
         .add_option("--max-context", options.maxContext,
                     "positions that may be used (default: the checkpoint's)")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(std::int64_t{1}, kMostTokens));
     command.add_option("--tokenizer", options.tokenizerFile,
                        "a sentencepiece .model or a .gguf to take the tokenizer from");
 }

@@ -17,6 +17,16 @@ namespace kvscope {
 
 using Json = nlohmann::ordered_json;
 
+/// One line of JSON. A path or a name that is not UTF-8 has its bad bytes replaced: a finished run
+/// is not lost to it.
+inline std::string jsonLine(const Json& json)
+{
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+/// More positions than any context will have; an option beyond it is a mistake.
+inline constexpr std::int64_t kMostTokens = 1'000'000'000'000;
+
 /// What every command takes.
 struct CommonOptions
 {

@@ -19,6 +19,7 @@ struct GenerateOptions
     std::string promptFile;
     std::string chatFile;
     std::string ids;
+    bool hasIds = false; ///< --ids was given, if only as an empty text
     std::int64_t chunk = 512;
     bool hasNoCache = false;
     bool ignoresEnd = false;
@@ -64,11 +65,13 @@ Start startFrom(const GenerateOptions& options, const Checkpoint& checkpoint,
                 const CliContext& context)
 {
     Start start;
-    if (!options.ids.empty()) {
+    if (options.hasIds) {
         start.prompt = parsedIds(options.ids);
         try {
             start.tokenizer = tokenizerFor(checkpoint, options.common.tokenizerFile);
         } catch (const TokenizerError& error) {
+            if (!options.common.tokenizerFile.empty())
+                throw; // asked for by name, so going on without is not what was wanted
             context.err << "warning: no text: " << error.what() << '\n';
         }
         start.endTokens = endTokensFor(checkpoint, start.tokenizer.get(), nullptr);
@@ -136,7 +139,7 @@ Json summaryJson(const GenerateOptions& options, const Decoder& decoder,
         {"prompt_tokens", summary.promptTokens},
         {"prefill_seconds", summary.prefillSeconds},
         {"decode_seconds", summary.decodeSeconds},
-        {"prefill_tokens_per_second", perSecond(summary.promptTokens, summary.prefillSeconds)},
+        {"prefill_tokens_per_second", perSecond(summary.prefilledTokens, summary.prefillSeconds)},
         {"decode_tokens_per_second", perSecond(made - 1, summary.decodeSeconds)}};
     json.update(recipe(options.common, decoder));
     json.update(Json{{"temperature", options.sampling.temperature},
@@ -180,6 +183,12 @@ void runGenerate(GenerateOptions& options, const CliContext& context)
         context.err << "warning: the prompt has " << formatCount(length)
                     << " tokens, more than the " << formatCount(config.extendedPositions)
                     << " positions this model was made for\n";
+    else if (config.extendedPositions > 0 &&
+             length + options.sampling.maxNewTokens > config.extendedPositions)
+        context.err << "warning: prompt and answer may go past the "
+                    << formatCount(config.extendedPositions)
+                    << " positions this model was made for; --max-context "
+                    << config.extendedPositions << " ends there\n";
     Context cached(decoder->makeCache());
     GenerationRequest request;
     request.prompt = start.prompt;
@@ -197,11 +206,12 @@ void runGenerate(GenerateOptions& options, const CliContext& context)
         generate(*decoder, cached, start.tokenizer.get(), request,
                  observerFor(options, context, start.tokenizer != nullptr), context.stop);
     if (options.common.isJson) {
-        context.out << summaryJson(options, *decoder, summary).dump() << '\n';
+        context.out << jsonLine(summaryJson(options, *decoder, summary));
         return;
     }
     context.out << std::endl;
-    context.err << formatCount(summary.promptTokens) << " prompt tokens in "
+    context.err << formatCount(summary.prefilledTokens) << " of "
+                << formatCount(summary.promptTokens) << " prompt tokens in "
                 << formatSeconds(summary.prefillSeconds) << ", " << summary.ids.size() << " new in "
                 << formatSeconds(summary.decodeSeconds) << " (" << finishName(summary.finish)
                 << "), cache " << formatBytes(cached.cache().liveBytes()) << '\n';
@@ -220,10 +230,10 @@ void addGenerateCommand(CLI::App& app, CliContext& context)
     sources->add_option(
         "--chat", options->chatFile,
         "a JSON file of {\"role\", \"content\"} messages, rendered by the template");
-    sources->add_option("--ids", options->ids, "token ids: 1,2,3");
+    CLI::Option* ids = sources->add_option("--ids", options->ids, "token ids: 1,2,3");
     sources->require_option(1);
     command->add_option("--max-new-tokens", options->sampling.maxNewTokens)
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::Range(std::int64_t{1}, kMostTokens))
         ->capture_default_str();
     command->add_option("--temperature", options->sampling.temperature, "0 or less: greedy")
         ->capture_default_str();
@@ -238,7 +248,10 @@ void addGenerateCommand(CLI::App& app, CliContext& context)
                       "replay the whole prefix at every step (the reference path)");
     command->add_flag("--ignore-eos", options->ignoresEnd, "go on after an end token");
     command->add_flag("--bos", options->addsBegin, "put the beginning-of-sequence token first");
-    command->callback([options, &context] { runGenerate(*options, context); });
+    command->callback([options, ids, &context] {
+        options->hasIds = ids->count() > 0;
+        runGenerate(*options, context);
+    });
 }
 
 } // namespace kvscope

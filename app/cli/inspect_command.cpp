@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iomanip>
 #include <memory>
+#include <sstream>
 
 namespace kvscope {
 namespace {
@@ -149,7 +150,7 @@ void printInspection(std::ostream& out, const InspectOptions& options, const Che
             out << "\n  passed: " << check.text;
     for (const std::string& warning : checkpoint.warnings)
         out << "\n  warning: " << warning;
-    out << std::flush;
+    out << '\n';
 }
 
 } // namespace
@@ -163,10 +164,13 @@ void addInspectCommand(CLI::App& app, CliContext& context)
     command->add_flag("--checks", options->showsChecks, "list the checks made of the file");
     command->callback([options, &context] {
         const auto checkpoint = openFor(options->common);
-        if (options->common.isJson)
-            context.out << inspectJson(*options, *checkpoint).dump() << '\n';
-        else
-            printInspection(context.out, *options, *checkpoint);
+        if (options->common.isJson) {
+            context.out << jsonLine(inspectJson(*options, *checkpoint));
+        } else {
+            std::ostringstream report; // whole or not at all
+            printInspection(report, *options, *checkpoint);
+            context.out << report.str();
+        }
     });
 }
 

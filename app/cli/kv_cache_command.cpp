@@ -86,6 +86,10 @@ void printTable(std::ostream& out, const KVCacheTable& table, const KVCacheTable
                       formatBytes(row.mixedBytes).c_str(), fixed(row.reduction, 2).c_str());
         out << line.data();
     }
+    if (numWindowed == 0) {
+        out << "\nNo layer is windowed, so there is nothing to save.\n";
+        return;
+    }
     out << '\n'
         << (passes ? "PASS" : "FAIL") << ": " << fixed(passRow.reduction, 2) << "x at "
         << formatCount(passRow.tokens)
@@ -102,7 +106,7 @@ void runKvCache(const KvCacheOptions& options, const CliContext& context)
     const KVCacheTableRow passRow = kvCacheTableRow(description, kKVCachePassTokens);
     const bool passes = passesKVCacheLine(description);
     if (options.common.isJson)
-        context.out << tableJson(table, passRow, passes).dump() << '\n';
+        context.out << jsonLine(tableJson(table, passRow, passes));
     else
         printTable(context.out, table, passRow, passes);
 }

@@ -6,6 +6,7 @@
 #include <c10/core/InferenceMode.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <new>
 
 namespace kvscope {
@@ -24,6 +25,10 @@ int parseAndRun(CLI::App& app, int argc, const char* const* argv, CliContext& co
 {
     try {
         app.parse(argc, argv); // commands run in their callbacks
+        if (!context.out.flush()) {
+            context.err << "error: standard output cannot be written; the result is incomplete\n";
+            return kFailed;
+        }
         return context.stop.stop_requested() ? kCancelled : 0;
     } catch (const CLI::ParseError& error) {
         const int code = app.exit(error, context.out, context.err);
@@ -43,6 +48,13 @@ int parseAndRun(CLI::App& app, int argc, const char* const* argv, CliContext& co
     return kFailed;
 }
 
+bool isCommand(const CLI::App& app, const std::string& name)
+{
+    const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+    return std::any_of(commands.begin(), commands.end(),
+                       [&](const CLI::App* command) { return command->check_name(name); });
+}
+
 } // namespace
 
 int runCli(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
@@ -59,6 +71,10 @@ int runCli(int argc, const char* const* argv, std::ostream& out, std::ostream& e
     addScoreCommand(app, context);
     addKvCacheCommand(app, context);
     addBenchCommand(app, context);
+    if (argc > 1 && argv[1][0] != '-' && !isCommand(app, argv[1])) {
+        err << "error: there is no command '" << argv[1] << "'; kvscope-cli --help lists them\n";
+        return kWrongUsage;
+    }
     return parseAndRun(app, argc, argv, context);
 }
 

@@ -138,7 +138,7 @@ void runScore(const ScoreOptions& options, const CliContext& context)
                      {"ids", ids}};
         json.update(recipe(options.common, *decoder));
         json["chunk"] = options.chunk;
-        context.out << json.dump() << '\n';
+        context.out << jsonLine(json);
         return;
     }
     context.out << formatCount(length) << " tokens, mean nll " << mean << " nats, perplexity "

@@ -56,7 +56,7 @@ void tokenize(const TokenizeOptions& options, const CliContext& context)
     for (const TokenId id : ids)
         pieces.push_back(toValidUtf8(tokenizer->piece(id)));
     if (options.common.isJson) {
-        context.out << Json{{"ids", ids}, {"pieces", pieces}}.dump() << '\n';
+        context.out << jsonLine(Json{{"ids", ids}, {"pieces", pieces}});
         return;
     }
     for (std::size_t i = 0; i < ids.size(); ++i)

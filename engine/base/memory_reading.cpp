@@ -40,13 +40,13 @@ std::optional<std::uint64_t> numberIn(const char* path)
     return value;
 }
 
-std::uint64_t freeInControlGroup()
+std::uint64_t freeInOwnControlGroup()
 {
     const auto limit = numberIn("/sys/fs/cgroup/memory.max");
     const auto used = numberIn("/sys/fs/cgroup/memory.current");
     if (!limit || !used)
         return std::numeric_limits<std::uint64_t>::max();
-    return *limit > *used ? *limit - *used : 0;
+    return freeInControlGroup(*limit, *used, fileText("/sys/fs/cgroup/memory.stat"));
 }
 
 } // namespace
@@ -62,10 +62,25 @@ ProcessMemory readProcessMemory()
     return memory;
 }
 
-std::uint64_t readFreeHostMemory()
+std::uint64_t freeInControlGroup(std::uint64_t limit, std::uint64_t used,
+                                 const std::string& statText)
+{
+    std::istringstream lines(statText);
+    std::uint64_t reclaimable = 0;
+    std::string key;
+    for (std::uint64_t value = 0; lines >> key >> value;)
+        if (key == "active_file" || key == "inactive_file")
+            reclaimable += value;
+    const std::uint64_t held = used - std::min(used, reclaimable);
+    return limit > held ? limit - held : 0;
+}
+
+std::optional<std::uint64_t> readFreeHostMemory()
 {
     const auto available = kibibyteField(fileText("/proc/meminfo"), "MemAvailable");
-    return available ? std::min(*available, freeInControlGroup()) : 0;
+    if (!available)
+        return std::nullopt;
+    return std::min(*available, freeInOwnControlGroup());
 }
 
 } // namespace kvscope

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace kvscope {
 
@@ -17,7 +19,13 @@ struct ProcessMemory
 ProcessMemory readProcessMemory();
 
 /// Host memory that can be had without swapping, in bytes (MemAvailable, or what is left of this
-/// process's cgroup limit where that is less). 0 where it cannot be read.
-std::uint64_t readFreeHostMemory();
+/// process's cgroup limit where that is less). Nothing where it cannot be read.
+std::optional<std::uint64_t> readFreeHostMemory();
+
+/// What a cgroup may still allocate: its limit less what it uses, not counting files in the page
+/// cache, which the kernel gives back when asked (mapped weights among them). \param statText
+/// memory.stat, "key value" lines
+std::uint64_t freeInControlGroup(std::uint64_t limit, std::uint64_t used,
+                                 const std::string& statText);
 
 } // namespace kvscope

@@ -58,6 +58,8 @@ struct GenerationSummary
     std::vector<std::uint64_t> cacheBytes; ///< live bytes after each new token's step
     std::int64_t promptTokens = 0;
     std::int64_t reusedTokens = 0;
+    std::int64_t prefilledTokens =
+        0; ///< of the prompt, run in this generation; fewer than asked where cancelled
     double prefillSeconds = 0.0;
     double decodeSeconds = 0.0;
 };

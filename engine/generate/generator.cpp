@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 namespace kvscope {
@@ -49,16 +50,26 @@ public:
     GenerationSummary run(const std::stop_token& stop)
     {
         m_summary.promptTokens = static_cast<std::int64_t>(m_request.prompt.size());
+        const auto begin = Clock::now();
+        std::optional<Clock::time_point> decodeBegin;
         try {
-            const auto prefillStart = Clock::now();
             at::Tensor logits = promptLogits(stop);
-            m_summary.prefillSeconds = secondsSince(prefillStart);
-            const auto decodeStart = Clock::now();
+            decodeBegin = Clock::now();
             m_summary.finish = decode(std::move(logits), stop);
-            m_summary.decodeSeconds = secondsSince(decodeStart);
         } catch (const Stopped&) {
             m_summary.finish = FinishReason::Cancelled;
         }
+        // Also of a run that was stopped: the time was spent.
+        const auto end = Clock::now();
+        m_summary.prefillSeconds =
+            std::chrono::duration<double>(decodeBegin.value_or(end) - begin).count();
+        m_summary.decodeSeconds =
+            std::chrono::duration<double>(end - decodeBegin.value_or(end)).count();
+        if (m_request.usesCache && !decodeBegin)
+            m_summary.prefilledTokens = m_context.cache().seqLen() - m_summary.reusedTokens;
+        else
+            m_summary.prefilledTokens =
+                decodeBegin ? m_summary.promptTokens - m_summary.reusedTokens : 0;
         m_summary.text += m_stream.flush();
         return std::move(m_summary);
     }
@@ -201,7 +212,10 @@ void requireCacheFits(const Decoder& decoder, const MixedKVCache& cache, std::in
     if (!decoder.device().is_cpu())
         return; // LibTorch's allocator answers for the device
     const std::uint64_t needed = cacheBytesNeeded(cache, numTokens);
-    const std::uint64_t available = readFreeHostMemory() + cache.allocatedBytes();
+    const auto freeNow = readFreeHostMemory();
+    if (!freeNow)
+        return; // not known, so nothing is refused on its account
+    const std::uint64_t available = *freeNow + cache.allocatedBytes();
     if (needed > available)
         throw MemoryError("a context of " + formatCount(numTokens) + " tokens needs " +
                           formatBytes(needed) + " of cache, this machine has " +

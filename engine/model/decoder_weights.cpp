@@ -150,10 +150,10 @@ private:
 void requireHostMemory(const Checkpoint& checkpoint)
 {
     const std::uint64_t needed = checkpoint.weightBytes();
-    const std::uint64_t available = readFreeHostMemory();
-    if (available != 0 && needed > available)
+    const auto available = readFreeHostMemory();
+    if (available && needed > *available)
         throw MemoryError("the weights of " + checkpoint.path.filename().string() + " need " +
-                          formatBytes(needed) + ", this machine has " + formatBytes(available) +
+                          formatBytes(needed) + ", this machine has " + formatBytes(*available) +
                           " free");
 }
 

@@ -32,6 +32,10 @@ void ChatRun::run(std::uint64_t generation, const ChatRequest& request, const st
         return;
     }
     const TokenizedText prompt = m_model.prompter->prompt(*messages, m_model.known);
+    if (stop.stop_requested()) { // encoding a long text takes a while
+        m_emit(GenerationFinished{m_generation, cancelledSummary()});
+        return;
+    }
     // Refused before anything changes: the chat's cache stays as it was.
     requireCacheFits(*m_model.decoder, m_model.context->cache(),
                      static_cast<std::int64_t>(prompt.ids.size()));
@@ -79,7 +83,9 @@ std::optional<std::vector<ChatMessage>> ChatRun::fitted(const ChatRequest& reque
         m_model.prompter->prompt(request.messages, m_model.known).ids.size());
     if (length < limit)
         return request.messages;
-    const auto toDrop = m_model.prompter->messagesToDrop(request.messages, roomLimit(request));
+    auto toDrop = m_model.prompter->messagesToDrop(request.messages, roomLimit(request));
+    if (!toDrop) // no room for a whole answer, but the last message itself may fit
+        toDrop = m_model.prompter->messagesToDrop(request.messages, limit - 1);
     if (!toDrop || *toDrop == 0) {
         m_isBeyondLimit = true;
         m_emit(Notice{"The prompt has " + formatCount(length) + " tokens, more than the " +

@@ -33,6 +33,10 @@ struct NewChatCommand
 };
 using Command = std::variant<OpenRequest, GenerateCommand, NewChatCommand>;
 
+/// A kind's place in Command.
+template <typename Kind>
+inline const std::size_t kindOf = Command(Kind{}).index();
+
 /// How an exception reads to a person; called inside a catch block. The one place where they end.
 CommandFailed failureFromCurrentException(CommandFailed::Command command, std::uint64_t generation)
 {
@@ -71,7 +75,10 @@ struct Session::Impl
     ~Impl()
     {
         thread.request_stop();
-        cancel();
+        const std::lock_guard lock(mutex);
+        queue.clear();
+        current.request_stop();
+        changed.notify_all();
     }
 
     void push(Command command)
@@ -81,15 +88,27 @@ struct Session::Impl
         changed.notify_all();
     }
 
+    /// Drops the commands of one kind that wait, to be told of by the engine thread, and stops the
+    /// one that runs if it is of that kind.
+    template <typename Kind>
     void cancel()
     {
         const std::lock_guard lock(mutex);
-        for (const Command& waiting : queue)
-            if (const auto* dropped = std::get_if<GenerateCommand>(&waiting))
-                cancelledGenerations.push_back(dropped->generation);
-        queue.clear();
-        current.request_stop();
+        dropWaiting<Kind>();
+        if (runs == kindOf<Kind>)
+            current.request_stop();
         changed.notify_all();
+    }
+    /// With the mutex held.
+    template <typename Kind>
+    void dropWaiting()
+    {
+        std::erase_if(queue, [this](Command& waiting) {
+            if (!std::holds_alternative<Kind>(waiting))
+                return false;
+            dropped.push_back(std::move(waiting));
+            return true;
+        });
     }
 
     void loop(const std::stop_token& quit);
@@ -98,7 +117,7 @@ struct Session::Impl
     void execute(const NewChatCommand& command, const std::stop_token& stop);
     std::optional<ContextFullAnswer> ask(const ContextFullAsked& question,
                                          const std::stop_token& stop);
-    void finishCancelled();
+    void tellDropped();
     void emit(SessionEvent event)
     {
         if (callbacks.event)
@@ -115,7 +134,8 @@ struct Session::Impl
     std::deque<Command> queue;
     std::stop_source current; ///< of the command that runs
     std::optional<ContextFullAnswer> answer;
-    std::vector<std::uint64_t> cancelledGenerations; ///< dropped before they began
+    std::vector<Command> dropped;    ///< before they began; not told of yet
+    std::optional<std::size_t> runs; ///< kind of the command that runs
     std::uint64_t lastGeneration = 0;
 
     std::jthread thread; ///< last: it uses everything above
@@ -132,34 +152,41 @@ void Session::Impl::loop(const std::stop_token& quit)
         std::stop_token stop;
         {
             std::unique_lock lock(mutex);
-            changed.wait(lock, [&] {
-                return !queue.empty() || quit.stop_requested() || !cancelledGenerations.empty();
-            });
+            changed.wait(
+                lock, [&] { return !queue.empty() || quit.stop_requested() || !dropped.empty(); });
             if (!queue.empty()) {
                 command = std::move(queue.front());
                 queue.pop_front();
                 current = std::stop_source();
                 stop = current.get_token();
                 answer.reset();
+                runs = command->index();
             }
         }
-        finishCancelled();
-        if (command)
-            std::visit([&](const auto& one) { execute(one, stop); }, *command);
+        tellDropped();
+        if (!command)
+            continue;
+        std::visit([&](const auto& one) { execute(one, stop); }, *command);
+        const std::lock_guard lock(mutex);
+        runs.reset();
     }
 }
 
-void Session::Impl::finishCancelled()
+void Session::Impl::tellDropped()
 {
-    std::vector<std::uint64_t> dropped;
+    std::vector<Command> commands;
     {
         const std::lock_guard lock(mutex);
-        dropped.swap(cancelledGenerations);
+        commands.swap(dropped);
     }
-    for (const std::uint64_t generation : dropped) {
-        GenerationSummary summary;
-        summary.finish = FinishReason::Cancelled;
-        emit(GenerationFinished{generation, std::move(summary)});
+    for (const Command& command : commands) {
+        if (std::holds_alternative<OpenRequest>(command))
+            emit(OpeningCancelled{});
+        if (const auto* generate = std::get_if<GenerateCommand>(&command)) {
+            GenerationSummary summary;
+            summary.finish = FinishReason::Cancelled;
+            emit(GenerationFinished{generate->generation, std::move(summary)});
+        }
     }
 }
 
@@ -191,6 +218,12 @@ void Session::Impl::execute(const OpenRequest& request, const std::stop_token& s
         publisher.setWeights(model->decoder->weightBytes(), model->processBaseline);
         publisher.state().prefillTokensPerSecond = 0.0;
         publisher.state().decodeTokensPerSecond = 0.0;
+        {
+            // Messages that were meant for the model before must not be answered by this one.
+            const std::lock_guard lock(mutex);
+            dropWaiting<GenerateCommand>();
+        }
+        tellDropped();
         emit(ModelOpened{describe(*model)});
     } catch (const Stopped&) {
         publisher.state().phase = before;
@@ -273,9 +306,14 @@ void Session::answerContextFull(ContextFullAnswer answer)
     m_impl->changed.notify_all();
 }
 
-void Session::cancel()
+void Session::stopGenerating()
 {
-    m_impl->cancel();
+    m_impl->cancel<GenerateCommand>();
+}
+
+void Session::cancelOpening()
+{
+    m_impl->cancel<OpenRequest>();
 }
 
 void Session::newChat()

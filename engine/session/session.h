@@ -59,9 +59,13 @@ public:
     /// For ContextFullAsked: go on without the oldest turns, or give the generation up.
     enum class ContextFullAnswer { DropOldest, GiveUp };
     void answerContextFull(ContextFullAnswer answer);
-    /// Ends what runs within a decode step, a layer of a prefill chunk, or a tensor being loaded;
-    /// commands that wait are dropped too.
-    void cancel();
+    /// Ends the answer being written, within a decode step or a layer of a prefill chunk, and drops
+    /// those that wait; each ends with GenerationFinished. A model being opened goes on.
+    void stopGenerating();
+    /// Ends the opening that runs, within a piece of a tensor being read, and drops those that
+    /// wait; each ends with OpeningCancelled. The model that is open stays, and so does an answer
+    /// being written.
+    void cancelOpening();
     /// Forgets the conversation's cache.
     void newChat();
 

@@ -64,7 +64,7 @@ void SnapshotPublisher::publish(CacheSnapshot cache)
     memory.processResident = readProcessMemory().resident;
     if (now - m_freeRead >= kFreeMemoryInterval) {
         m_freeRead = now;
-        memory.hostFree = readFreeHostMemory();
+        memory.hostFree = readFreeHostMemory().value_or(0);
     }
     m_state.cache = std::move(cache);
     if (m_latest.publish(std::make_shared<const EngineSnapshot>(m_state)) && m_ready)

@@ -18,6 +18,7 @@
 #include <QtTest>
 
 #include <fstream>
+#include <sys/stat.h>
 
 using namespace kvscope;
 
@@ -103,6 +104,39 @@ private Q_SLOTS:
         drop(window, {bad});
         QTRY_VERIFY(window.panels().chat->messageBar().text().contains("not UTF-8 text (byte 3)"));
         QCOMPARE(window.panels().chat->composer().attachments().size(), std::size_t{1});
+    }
+
+    // What was typed for the model before is in the composer again, not lost and not answered by
+    // the new one.
+    void aMessageOverADifferentModelGoesBackToTheComposer()
+    {
+        const auto path = smolLm2Path();
+        if (!path)
+            QSKIP("KVSCOPE_SMOLLM2 does not name the SmolLM2 GGUF (scripts/test sets it)");
+        MainWindow window({});
+        window.show();
+        QSignalSpy opened(&window.engine(), &EngineBridge::modelOpened);
+        window.openModel(QString::fromStdString(*path));
+        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 30000);
+        ChatPanel* chat = window.panels().chat;
+        window.openModel(golden("gptosslite/tiny_a"));
+        chat->composer().putBack("Are you there?", {});
+        chat->send();
+        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 2, 30000);
+        QTRY_VERIFY(!chat->isRunning());
+        QCOMPARE(chat->composer().text(), QString("Are you there?"));
+        QCOMPARE(window.panels().history->size(), 0);
+    }
+
+    void aDroppedPipeIsRefusedWithoutWaiting()
+    {
+        MainWindow window({});
+        window.show();
+        QTemporaryDir folder;
+        const QString pipe = folder.filePath("pipe");
+        QCOMPARE(::mkfifo(pipe.toLocal8Bit().constData(), 0600), 0);
+        window.openDropped(pipe);
+        QTRY_VERIFY(window.panels().chat->messageBar().text().contains("not a regular file"));
     }
 
     void aDroppedModelOpens()

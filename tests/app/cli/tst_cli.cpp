@@ -198,6 +198,13 @@ private Q_SLOTS:
         QTest::newRow("no model") << QStringList{"inspect"};
         QTest::newRow("unknown option") << QStringList{"inspect", "m", "--colour"};
         QTest::newRow("unknown dtype") << QStringList{"inspect", "m", "--dtype", "int3"};
+        QTest::newRow("seed below zero") << QStringList{"kv-cache", "--seed", "-1"};
+        QTest::newRow("seed past 64 bits")
+            << QStringList{"kv-cache", "--seed", "99999999999999999999999"};
+        QTest::newRow("no new tokens")
+            << QStringList{"generate", "m", "--ids", "1", "--max-new-tokens", "0"};
+        QTest::newRow("context past counting")
+            << QStringList{"inspect", "m", "--max-context", "99999999999999999999"};
         QTest::newRow("no prompt") << QStringList{"generate", "m"};
         QTest::newRow("two prompts") << QStringList{"generate", "m", "--prompt", "a", "--ids", "1"};
         QTest::newRow("negative chunk")
@@ -274,6 +281,26 @@ private Q_SLOTS:
         QVERIFY2(message.startsWith("error: ") && message.contains(says), qPrintable(message));
         QCOMPARE(message.count('\n'), 1);
         QVERIFY(result.out.empty());
+    }
+
+    void aPathThatIsNotUtf8DoesNotLoseTheResult()
+    {
+        QTemporaryDir folder;
+        const std::string copy = folder.path().toStdString() + "/caf\xE9.gguf";
+        std::filesystem::copy_file(goldenPath("gguf/llama_q4_1.gguf"), copy);
+        const Result result = run({"score", copy, "--json", "--ids", "1,2,3"});
+        QCOMPARE(result.code, 0);
+        QCOMPARE(result.json().at("nll").size(), std::size_t{2});
+    }
+
+    void outputThatCannotBeWrittenIsAFailure()
+    {
+        std::ostringstream out;
+        std::ostringstream err;
+        out.setstate(std::ios::badbit); // as a full disk leaves it
+        const char* argv[] = {"kvscope-cli", "kv-cache", "--json"};
+        QCOMPARE(runCli(3, argv, out, err, {}), 1);
+        QVERIFY(err.str().find("standard output cannot be written") != std::string::npos);
     }
 
     void textThatIsNotUtf8NamesTheByte()

@@ -208,6 +208,8 @@ private Q_SLOTS:
         QCOMPARE(summary.ids.size(), std::size_t{5});
         QCOMPARE(context.cache().seqLen(), static_cast<std::int64_t>(context.ids().size()));
         QCOMPARE(context.cache().seqLen(), 3 + 4);
+        QVERIFY(summary.decodeSeconds > 0.0);
+        QCOMPARE(summary.prefilledTokens, 3);
     }
 
     void stopsBetweenPrefillChunks()
@@ -227,6 +229,8 @@ private Q_SLOTS:
         QCOMPARE(summary.finish, FinishReason::Cancelled);
         QVERIFY(summary.ids.empty());
         QCOMPARE(context.cache().seqLen(), 8);
+        QCOMPARE(summary.prefilledTokens, 8); // and the time they took is told
+        QVERIFY(summary.prefillSeconds > 0.0);
     }
 
     void contextLimitEndsTheAnswer()

@@ -95,16 +95,53 @@ private Q_SLOTS:
                  std::string("this model has no usable tokenizer, so it cannot chat"));
     }
 
-    void cancelDropsWaitingCommandsAndSaysSo()
+    // Stop and New chat are about answers: a model that is being opened, or waits to be, opens all
+    // the same.
+    void stoppingAnswersDoesNotStopAnOpening()
     {
         EventLog log;
         Session session(log.callbacks());
         session.open(goldenModel("gptosslite/tiny_a"));
         const auto generation = session.generate(question("hi"));
-        session.cancel();
-        // Whatever had begun by then, the generation ends one way or the other, once.
-        QTRY_VERIFY(log.count<GenerationFinished>() + log.count<CommandFailed>() >= 1);
+        session.open(goldenModel("hf/llama"));
+        session.stopGenerating();
+        QTRY_COMPARE(log.count<ModelOpened>(), 2);
+        QCOMPARE(log.count<OpeningCancelled>(), 0);
+        // The message ended one way or the other, once.
+        QTRY_COMPARE(log.count<GenerationFinished>() + log.count<CommandFailed>(), 1);
         QVERIFY(generation > 0);
+    }
+
+    // A message given while another model opens was meant for the one before: it ends, and is not
+    // answered.
+    void aMessageBehindAnOpeningIsNotAnsweredByTheNewModel()
+    {
+        EventLog log;
+        Session session(log.callbacks());
+        session.open(goldenModel("gptosslite/tiny_a"));
+        const auto generation = session.generate(question("hi"));
+        QVERIFY(log.waitFor<ModelOpened>().has_value());
+        session.newChat();
+        QTRY_VERIFY(log.count<GenerationFinished>() + log.count<CommandFailed>() == 1);
+        if (const auto finished =
+                log.last<GenerationFinished>()) { // otherwise it came after the opening's end
+            QCOMPARE(finished->generation, generation);
+            QCOMPARE(finished->summary.finish, FinishReason::Cancelled);
+        }
+    }
+
+    void aCancelledOpeningSaysSoAndKeepsTheModel()
+    {
+        EventLog log;
+        Session session(log.callbacks());
+        session.open(goldenModel("gptosslite/tiny_a"));
+        QVERIFY(log.waitFor<ModelOpened>().has_value());
+        for (int i = 0; i < 20; ++i) // at least the later ones still wait when they are cancelled
+            session.open(goldenModel("gguf/llama_f32.gguf"));
+        session.cancelOpening();
+        QTRY_COMPARE(log.count<OpeningCancelled>() + log.count<ModelOpened>(), 21);
+        QVERIFY(log.count<OpeningCancelled>() > 0);
+        QTRY_COMPARE(session.takeSnapshot()->phase, Phase::Idle);
     }
 
     void destroyingWhileItRunsStopsAndJoins()
@@ -171,7 +208,7 @@ private Q_SLOTS:
         session.open(open);
         session.generate(question("Write a very long story about a lighthouse.", 2000));
         QVERIFY(log.waitFor<TokenGenerated>().has_value());
-        session.cancel();
+        session.stopGenerating();
         const auto stopped = log.waitFor<GenerationFinished>();
         QVERIFY(stopped.has_value());
         QCOMPARE(stopped->summary.finish, FinishReason::Cancelled);
@@ -224,6 +261,34 @@ private Q_SLOTS:
         QCOMPARE(finished->summary.finish == FinishReason::Cancelled, givesUp);
         if (!givesUp)
             QCOMPARE(log.last<GenerationStarted>()->droppedMessages, 2);
+    }
+
+    // The last message fits the limit but leaves less room than a whole answer: older turns still
+    // go first.
+    void aLongLastMessageStillDropsOlderTurns()
+    {
+        const auto path = smolLm2Path();
+        if (!path)
+            QSKIP("KVSCOPE_SMOLLM2 does not name the SmolLM2 GGUF (scripts/test sets it)");
+        EventLog log;
+        Session session(log.callbacks());
+        OpenRequest open;
+        open.path = *path;
+        open.contextLimit = 200;
+        session.open(open);
+        std::string words; // some 120 tokens: more than half of the limit
+        for (int i = 0; i < 100; ++i)
+            words += "boat ";
+        ChatRequest request = question(words, 100);
+        request.messages.insert(request.messages.begin(),
+                                {{ChatRole::User, words}, {ChatRole::Assistant, "I see."}});
+        request.whenFull = ContextFullPolicy::KeepNewest;
+        session.generate(request);
+        const auto finished = log.waitFor<GenerationFinished>();
+        QVERIFY(finished.has_value());
+        QCOMPARE(log.last<GenerationStarted>()->droppedMessages, 2);
+        QCOMPARE(log.count<Notice>(), 0);
+        QVERIFY(finished->summary.promptTokens < 200);
     }
 
     void aPromptPastTheLimitGoesOnWithANotice()
