@@ -3,6 +3,7 @@
 #include "engine/base/errors.h"
 #include "engine/checkpoint/error_text.h"
 #include "engine/checkpoint/foreign_file.h"
+#include "engine/checkpoint/gguf_split.h"
 #include "engine/checkpoint/strict_json.h"
 
 #include <algorithm>
@@ -195,7 +196,7 @@ CheckpointFiles locateGguf(const fs::path& path)
     CheckpointFiles files;
     files.kind = CheckpointFiles::Kind::Gguf;
     files.folder = path.parent_path();
-    files.weights = {path};
+    files.weights = ggufParts(path);
     return files;
 }
 

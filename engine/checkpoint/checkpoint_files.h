@@ -15,7 +15,7 @@ struct CheckpointFiles
     Kind kind = Kind::Gguf;
     std::filesystem::path folder;               ///< where tokenizer files are looked for
     std::filesystem::path config;               ///< config.json or the YAML; empty for GGUF
-    std::vector<std::filesystem::path> weights; ///< one, or the shards in order of name
+    std::vector<std::filesystem::path> weights; ///< one, or the shards or parts in order
     std::map<std::string, std::string> shardOf; ///< tensor to file name, where there is an index
 };
 

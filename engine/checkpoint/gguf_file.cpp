@@ -2,22 +2,54 @@
 
 #include "engine/checkpoint/error_text.h"
 #include "engine/checkpoint/gguf_parser.h"
+#include "engine/checkpoint/gguf_split.h"
 
+#include <iterator>
 #include <limits>
+#include <utility>
 
 namespace kvscope {
 
 GgufFile::GgufFile(const std::filesystem::path& path)
-    : m_name(path.filename().string())
 {
-    MappedFile file(path);
-    GgufContent content = parseGguf(file.bytes(), m_name);
-    m_version = content.version;
-    m_alignment = content.alignment;
-    m_metadata = std::move(content.metadata);
-    m_unread = std::move(content.unread);
-    m_tensors = std::make_shared<const TensorFile>(path.string(), std::move(file),
-                                                   std::move(content.tensors));
+    std::vector<MappedFile> mapped;
+    std::vector<std::string> paths;
+    std::vector<std::string> names;
+    std::vector<GgufContent> contents;
+    for (const auto& part : ggufParts(path)) {
+        paths.push_back(part.string());
+        names.push_back(part.filename().string());
+        mapped.emplace_back(part);
+        contents.push_back(parseGguf(mapped.back().bytes(), names.back()));
+    }
+    checkGgufParts(names, contents);
+    m_name = names.front();
+    m_version = contents.front().version;
+    m_alignment = contents.front().alignment;
+    m_metadata = std::move(contents.front().metadata);
+    for (std::size_t i = 0; i < contents.size(); ++i) {
+        auto& unread = contents[i].unread;
+        m_unread.insert(m_unread.end(), std::make_move_iterator(unread.begin()),
+                        std::make_move_iterator(unread.end()));
+        m_files.push_back(std::make_shared<const TensorFile>(
+            std::move(paths[i]), std::move(mapped[i]), std::move(contents[i].tensors)));
+    }
+}
+
+const TensorInfo* GgufFile::findTensor(std::string_view name) const
+{
+    for (const auto& file : m_files)
+        if (const TensorInfo* tensor = file->find(name); tensor != nullptr)
+            return tensor;
+    return nullptr;
+}
+
+std::size_t GgufFile::numTensors() const
+{
+    std::size_t count = 0;
+    for (const auto& file : m_files)
+        count += file->tensors().size();
+    return count;
 }
 
 const GgufValue* GgufFile::find(std::string_view key) const

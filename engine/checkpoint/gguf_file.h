@@ -38,21 +38,29 @@ struct GgufContent
     std::vector<UnreadTensor> unread;
 };
 
-/// A GGUF file of version 2 or 3: metadata and tensors, mapped and checked. Immutable.
+/// A GGUF model of version 2 or 3: metadata and tensors, mapped and checked. Immutable.
 ///
-/// Tensors of a type that is not read are checked as far as their size is known, and listed apart.
+/// One file, or the parts that llama.cpp's gguf-split made of one, which ggufParts() finds;
+/// metadata are those of the first part, as the others only state which part they are. Tensors of a
+/// type that is not read are checked as far as their size is known, and listed apart.
 class GgufFile
 {
 public:
+    /// \param path  the file, or any part of a split one
     /// \throws CheckpointError naming the file, the key or tensor, expected and found
     explicit GgufFile(const std::filesystem::path& path);
 
-    const std::string& name() const { return m_name; } ///< the file's name, for messages
+    const std::string& name() const { return m_name; } ///< the (first) file's, for messages
     std::uint32_t version() const { return m_version; }
     std::uint64_t alignment() const { return m_alignment; }
     const std::map<std::string, GgufValue, std::less<>>& metadata() const { return m_metadata; }
-    const std::shared_ptr<const TensorFile>& tensors() const { return m_tensors; }
-    const std::vector<UnreadTensor>& unread() const { return m_unread; }
+    /// The files' tensors, one entry a part; no tensor is in two of them.
+    const std::vector<std::shared_ptr<const TensorFile>>& files() const { return m_files; }
+    /// A tensor of any part, or null.
+    const TensorInfo* findTensor(std::string_view name) const;
+    /// Tensors of all parts that are read.
+    std::size_t numTensors() const;
+    const std::vector<UnreadTensor>& unread() const { return m_unread; } ///< of all parts
 
     /// Null where the key is missing.
     const GgufValue* find(std::string_view key) const;
@@ -72,7 +80,7 @@ private:
     std::uint32_t m_version = 0;
     std::uint64_t m_alignment = 32;
     std::map<std::string, GgufValue, std::less<>> m_metadata;
-    std::shared_ptr<const TensorFile> m_tensors;
+    std::vector<std::shared_ptr<const TensorFile>> m_files;
     std::vector<UnreadTensor> m_unread;
 };
 

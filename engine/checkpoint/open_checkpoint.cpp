@@ -39,10 +39,9 @@ void refuseUnread(const GgufFile& file)
     const std::string others =
         unread.size() == 1 ? ""
                            : " (and " + std::to_string(unread.size() - 1) + " more such tensors)";
-    failIn(file.name(),
-           printable(unread.front().name) + " is stored as " +
-               ggmlTypeText(unread.front().typeNumber) + others +
-               ", which this version does not read; F32, F16, BF16, Q8_0, Q4_0 and Q4_1 are");
+    failIn(file.name(), printable(unread.front().name) + " is stored as " +
+                            ggmlTypeText(unread.front().typeNumber) + others +
+                            ", which this version does not read; " + weightTypeNames() + " are");
 }
 
 /// Formats say nothing of it, but weights of a type that nothing multiplies with are refused by the
@@ -65,14 +64,14 @@ void openGguf(const CheckpointFiles& files, Checkpoint& checkpoint)
 {
     const GgufFile file(files.weights.front());
     checkpoint.format = "GGUF v" + std::to_string(file.version());
-    checkpoint.files = {file.tensors()};
+    checkpoint.files = file.files();
     const std::string* architecture = file.text("general.architecture");
     if (architecture == nullptr)
         failIn(file.name(), "the metadata has no general.architecture");
     if (*architecture != "llama")
         failIn(file.name(), "general.architecture is " + printable(*architecture) +
                                 "; of GGUF files, this version reads llama");
-    if (file.tensors()->tensors().empty() && file.unread().empty())
+    if (file.numTensors() == 0 && file.unread().empty())
         failIn(file.name(),
                "holds no tensors, only metadata; it can serve as a tokenizer, not as a model");
     refuseUnread(file);

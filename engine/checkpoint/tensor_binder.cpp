@@ -10,21 +10,6 @@ namespace {
 
 constexpr std::size_t kNamesShown = 3;
 
-bool canMultiply(StorageType type)
-{
-    switch (type) {
-    case StorageType::F32:
-    case StorageType::F16:
-    case StorageType::BF16:
-    case StorageType::Q8_0:
-    case StorageType::Q4_0:
-    case StorageType::Q4_1:
-        return true;
-    default:
-        return false;
-    }
-}
-
 std::string fileName(const TensorFile& file)
 {
     return std::filesystem::path(file.path()).filename().string();
@@ -92,7 +77,7 @@ const TensorInfo* TensorBinder::bind(const std::string& name, const Shape& shape
             failIn(fileName(*file), name + " is " + shapeText(tensor->shape) + ", " + m_configFile +
                                         " asks for " + shapeText(shape) +
                                         ". The two are probably from different runs.");
-        if (!canMultiply(tensor->type) || (use == Use::Vector && isQuantized(tensor->type)))
+        if (!isWeightType(tensor->type) || (use == Use::Vector && isQuantized(tensor->type)))
             failIn(fileName(*file),
                    name + " is stored as " + std::string(storageName(tensor->type)) +
                        (use == Use::Vector ? ", a vector of F32, F16 or BF16"

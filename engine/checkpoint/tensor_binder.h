@@ -13,7 +13,7 @@ namespace kvscope {
 
 /// Finds a family's tensors by name and shape, and notes what is missing and what nobody asked for.
 ///
-/// Matrices may be stored as F32, F16, BF16, Q8_0, Q4_0 or Q4_1, vectors as F32, F16 or BF16.
+/// Matrices may be stored as isWeightType() says, vectors as F32, F16 or BF16.
 class TensorBinder
 {
 public:

@@ -29,6 +29,17 @@ constexpr std::array kStorage = {
     StorageTraits{StorageType::Q8_0, "Q8_0", 32, 34},
     StorageTraits{StorageType::Q4_0, "Q4_0", 32, 18},
     StorageTraits{StorageType::Q4_1, "Q4_1", 32, 20},
+    StorageTraits{StorageType::Q5_0, "Q5_0", 32, 22},
+    StorageTraits{StorageType::Q5_1, "Q5_1", 32, 24},
+    StorageTraits{StorageType::IQ4_NL, "IQ4_NL", 32, 18},
+    StorageTraits{StorageType::MXFP4, "MXFP4", 32, 17},
+    StorageTraits{StorageType::Q2_K, "Q2_K", 256, 84},
+    StorageTraits{StorageType::Q3_K, "Q3_K", 256, 110},
+    StorageTraits{StorageType::Q4_K, "Q4_K", 256, 144},
+    StorageTraits{StorageType::Q5_K, "Q5_K", 256, 176},
+    StorageTraits{StorageType::Q6_K, "Q6_K", 256, 210},
+    StorageTraits{StorageType::Q8_K, "Q8_K", 256, 292},
+    StorageTraits{StorageType::IQ4_XS, "IQ4_XS", 256, 136},
 };
 
 constexpr const StorageTraits& traits(StorageType type)
@@ -60,6 +71,24 @@ std::int64_t blockElements(StorageType type)
 std::int64_t blockBytes(StorageType type)
 {
     return traits(type).bytes;
+}
+
+bool isWeightType(StorageType type)
+{
+    return isQuantized(type) || type == StorageType::F32 || type == StorageType::F16 ||
+           type == StorageType::BF16;
+}
+
+std::string weightTypeNames()
+{
+    std::string names;
+    for (const StorageTraits& storage : kStorage)
+        if (isWeightType(storage.type))
+            names += (names.empty()                          ? ""
+                      : storage.type == kStorage.back().type ? " and "
+                                                             : ", ") +
+                     std::string(storage.name);
+    return names;
 }
 
 std::optional<std::uint64_t> storedBytes(StorageType type, std::span<const std::int64_t> shape)

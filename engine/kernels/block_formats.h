@@ -7,21 +7,30 @@
 
 namespace kvscope {
 
-/// Whether a weight matrix may have this storage: F32, F16, BF16, Q8_0, Q4_0, Q4_1.
-bool isWeightType(StorageType type);
+/// Neighbouring weights that are taken apart at a time: a block of the small formats, an eighth of
+/// a block of the K formats.
+constexpr std::int64_t kGroup = 32;
 
 /// Bytes of one row of `cols` elements; cols is a multiple of the type's block.
 std::int64_t bytesPerRow(StorageType type, std::int64_t cols);
 
-/// A block of 32 weights taken apart: weight i is scale * integers[i] + offset.
-struct BlockFactors
+/// The factors of a group, one for each half: weight i is
+/// scales[i / 16] * integers[i] + offsets[i / 16].
+struct GroupFactors
 {
-    float scale = 0;
-    float offset = 0; ///< 0 but in Q4_1
+    float scales[2] = {};
+    float offsets[2] = {}; ///< 0 but where hasOffsets()
 };
 
-/// Takes one block of a block format apart. \param integers  [32]
-BlockFactors readBlock(StorageType type, const std::byte* block, std::int8_t* integers);
+/// Whether weights of a block format have an offset: Q4_1, Q5_1, Q2_K, Q4_K and Q5_K. Adding the
+/// others' 0 would make +0 of -0.
+bool hasOffsets(StorageType type);
+
+/// Takes weights [32 group, 32 group + 32) of a row of a block format apart.
+/// \param row  at any alignment
+/// \param integers  [32]
+GroupFactors readGroup(StorageType type, const std::byte* row, std::int64_t group,
+                       std::int8_t* integers);
 
 /// Expands one row of a weight type to float32, bit for bit as ggml does: the reference for every
 /// other way of reading weights.

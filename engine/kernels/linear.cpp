@@ -41,17 +41,39 @@ FormatKernels avx2Kernels(StorageType type)
 {
     switch (type) {
     case StorageType::F32:
-        return {avx2::decodeF32, avx2::multiplyF32, nullptr};
+        return avx2::kF32;
     case StorageType::F16:
-        return {avx2::decodeF16, avx2::multiplyF16, nullptr};
+        return avx2::kF16;
     case StorageType::BF16:
-        return {avx2::decodeBF16, avx2::multiplyBF16, nullptr};
+        return avx2::kBF16;
     case StorageType::Q8_0:
-        return {avx2::decodeQ80, avx2::multiplyQ80, avx2::quantizeRow};
+        return avx2::kQ80;
     case StorageType::Q4_0:
-        return {avx2::decodeQ40, avx2::multiplyQ40, avx2::quantizeRowEvenOdd};
+        return avx2::kQ40;
     case StorageType::Q4_1:
-        return {avx2::decodeQ41, avx2::multiplyQ41, avx2::quantizeRowEvenOdd};
+        return avx2::kQ41;
+    case StorageType::Q5_0:
+        return avx2::kQ50;
+    case StorageType::Q5_1:
+        return avx2::kQ51;
+    case StorageType::IQ4_NL:
+        return avx2::kIq4Nl;
+    case StorageType::MXFP4:
+        return avx2::kMxfp4;
+    case StorageType::Q2_K:
+        return avx2::kQ2K;
+    case StorageType::Q3_K:
+        return avx2::kQ3K;
+    case StorageType::Q4_K:
+        return avx2::kQ4K;
+    case StorageType::Q5_K:
+        return avx2::kQ5K;
+    case StorageType::Q6_K:
+        return avx2::kQ6K;
+    case StorageType::Q8_K:
+        return avx2::kQ8K;
+    case StorageType::IQ4_XS:
+        return avx2::kIq4Xs;
     default:
         TORCH_CHECK(false, "linear: no weight type ", storageName(type));
     }

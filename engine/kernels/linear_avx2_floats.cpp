@@ -127,36 +127,15 @@ void multiply(const RowProduct& p, std::int64_t firstRow, std::int64_t endRow)
         multiplyRowGroup<Format, 1>(p, row);
 }
 
-} // namespace
-
-void decodeF32(const std::byte* row, float* out, std::int64_t cols)
+void copy(const std::byte* row, float* out, std::int64_t cols)
 {
     std::memcpy(out, row, static_cast<std::size_t>(cols) * sizeof(float));
 }
 
-void decodeF16(const std::byte* row, float* out, std::int64_t cols)
-{
-    decode<FormatF16>(row, out, cols);
-}
+} // namespace
 
-void decodeBF16(const std::byte* row, float* out, std::int64_t cols)
-{
-    decode<FormatBF16>(row, out, cols);
-}
-
-void multiplyF32(const RowProduct& product, std::int64_t firstRow, std::int64_t endRow)
-{
-    multiply<FormatF32>(product, firstRow, endRow);
-}
-
-void multiplyF16(const RowProduct& product, std::int64_t firstRow, std::int64_t endRow)
-{
-    multiply<FormatF16>(product, firstRow, endRow);
-}
-
-void multiplyBF16(const RowProduct& product, std::int64_t firstRow, std::int64_t endRow)
-{
-    multiply<FormatBF16>(product, firstRow, endRow);
-}
+constinit const FormatKernels kF32{copy, multiply<FormatF32>, nullptr};
+constinit const FormatKernels kF16{decode<FormatF16>, multiply<FormatF16>, nullptr};
+constinit const FormatKernels kBF16{decode<FormatBF16>, multiply<FormatBF16>, nullptr};
 
 } // namespace kvscope::avx2

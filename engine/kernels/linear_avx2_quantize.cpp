@@ -60,7 +60,7 @@ void splitEvenOdd(__m256i& low, __m256i& high)
 }
 
 template <Order order>
-void quantizeBlock(const float* x, std::int16_t* quantized, float* scaleAndSum)
+void quantizeBlock(const float* x, std::int16_t* quantized, float* scale, float* scaledSum)
 {
     const __m256 in[4] = {_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8), _mm256_loadu_ps(x + 16),
                           _mm256_loadu_ps(x + 24)};
@@ -70,7 +70,7 @@ void quantizeBlock(const float* x, std::int16_t* quantized, float* scaleAndSum)
     if (bits >= kInfinityBits || largest < kSmallestQuantizable) {
         _mm256_storeu_si256(out, _mm256_setzero_si256());
         _mm256_storeu_si256(out + 1, _mm256_setzero_si256());
-        scaleAndSum[0] = scaleAndSum[1] = bits >= kInfinityBits ? kNotANumber : 0.0F;
+        *scale = *scaledSum = bits >= kInfinityBits ? kNotANumber : 0.0F;
         return;
     }
     const __m256 inverse = _mm256_set1_ps(kLargestQuantized / largest);
@@ -83,15 +83,15 @@ void quantizeBlock(const float* x, std::int16_t* quantized, float* scaleAndSum)
     const __m256i ones = _mm256_set1_epi16(1);
     const __m256i pairs =
         _mm256_add_epi32(_mm256_madd_epi16(low, ones), _mm256_madd_epi16(high, ones));
-    scaleAndSum[0] = largest / kLargestQuantized;
-    scaleAndSum[1] = scaleAndSum[0] * static_cast<float>(sumLanes(pairs));
+    *scale = largest / kLargestQuantized;
+    *scaledSum = *scale * static_cast<float>(sumLanes(pairs));
 }
 
 template <Order order>
 void quantizeBlocks(const float* x, std::int64_t cols, std::int16_t* quantized, float* scaleAndSum)
 {
     for (std::int64_t first = 0; first < cols; first += kBlock, scaleAndSum += 2)
-        quantizeBlock<order>(x + first, quantized + first, scaleAndSum);
+        quantizeBlock<order>(x + first, quantized + first, scaleAndSum, scaleAndSum + 1);
 }
 
 } // namespace
@@ -105,6 +105,15 @@ void quantizeRowEvenOdd(const float* x, std::int64_t cols, std::int16_t* quantiz
                         float* scaleAndSum)
 {
     quantizeBlocks<Order::EvenOdd>(x, cols, quantized, scaleAndSum);
+}
+
+void quantizeRowForK(const float* x, std::int64_t cols, std::int16_t* quantized, float* scaleAndSum)
+{
+    constexpr std::int64_t kGroups = 8;
+    for (std::int64_t first = 0; first < cols; scaleAndSum += 2 * kGroups)
+        for (std::int64_t group = 0; group < kGroups; ++group, first += kBlock)
+            quantizeBlock<Order::EvenOdd>(x + first, quantized + first, scaleAndSum + group,
+                                          scaleAndSum + kGroups + group);
 }
 
 } // namespace kvscope::avx2

@@ -19,7 +19,8 @@ struct RowProduct
     const float* x = nullptr;                ///< [numInputs, cols]
     const std::int16_t* quantized = nullptr; ///< [numInputs, cols]: x / scale, rounded
     const float* scaleAndSum =
-        nullptr; ///< [numInputs, cols / 32, 2]: scale, scale * sum of quantized
+        nullptr; ///< [numInputs, cols / 32, 2]: scale, scale * sum of quantized; in the order that
+                 ///< the format's QuantizeRow gives them
     std::int64_t numInputs = 0;
     float* y = nullptr; ///< [numInputs, yStride]; row r of W gives element r of each
     std::int64_t yStride = 0;

@@ -70,7 +70,7 @@ void readScaling(const GgufFile& file, RotaryConfig& rotary)
 
 std::vector<float> readDivisors(const GgufFile& file)
 {
-    const TensorInfo* tensor = file.tensors()->find("rope_freqs.weight");
+    const TensorInfo* tensor = file.findTensor("rope_freqs.weight");
     if (tensor == nullptr)
         return {};
     if (tensor->type != StorageType::F32 || tensor->shape.size() != 1)
@@ -102,7 +102,7 @@ std::int64_t readHeadDim(const GgufFile& file, std::int64_t width, std::int64_t 
 /// The embedding's rows say it; llama.vocab_size, where there is one, must agree.
 std::int64_t readVocabularySize(const GgufFile& file)
 {
-    const TensorInfo* embedding = file.tensors()->find("token_embd.weight");
+    const TensorInfo* embedding = file.findTensor("token_embd.weight");
     if (const auto stated = file.count("llama.vocab_size"))
         return *stated;
     if (embedding == nullptr || embedding->shape.size() != 2)
@@ -128,7 +128,7 @@ ModelConfig readLlamaConfig(const GgufFile& file)
     if (!epsilon)
         failIn(file.name(), "the metadata has no llama.attention.layer_norm_rms_epsilon");
     model.normEpsilon = *epsilon;
-    model.hasTiedHead = file.tensors()->find("output.weight") == nullptr;
+    model.hasTiedHead = file.findTensor("output.weight") == nullptr;
 
     const std::int64_t numLayers = requireCount(file, "llama.block_count");
     if (numLayers < 1 || numLayers > 1024) // before anything is allocated on the file's word

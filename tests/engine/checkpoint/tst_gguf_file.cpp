@@ -108,12 +108,12 @@ private Q_SLOTS:
             QCOMPARE(static_cast<int>(type->elements), entry["block"].toInt());
             QCOMPARE(static_cast<int>(type->bytes), entry["bytes"].toInt());
         }
-        QCOMPARE(file.tensors()->tensors().size() + file.unread().size(), std::size_t{21});
+        QCOMPARE(file.numTensors() + file.unread().size(), std::size_t{21});
         QCOMPARE(file.unread().size(), std::size_t{10});
-        const TensorInfo* three = file.tensors()->find("t.three_dims");
+        const TensorInfo* three = file.findTensor("t.three_dims");
         QVERIFY(three != nullptr);
         QCOMPARE(three->shape, (std::vector<std::int64_t>{3, 5, 7})); // stored as 7, 5, 3
-        const TensorInfo* q4 = file.tensors()->find("t.q4_1");
+        const TensorInfo* q4 = file.findTensor("t.q4_1");
         QVERIFY(q4->type == StorageType::Q4_1);
         QCOMPARE(q4->shape, (std::vector<std::int64_t>{8, 512}));
         QCOMPARE(q4->data.size(), std::size_t{8 * 512 / 32 * 20});
@@ -127,7 +127,7 @@ private Q_SLOTS:
             write(GgufBytes(2).entry("a", 7U).tensor("t", {2, 3}, 0, 0).data(24).bytes());
         const GgufFile file(path);
         QCOMPARE(file.version(), std::uint32_t{2});
-        QCOMPARE(file.tensors()->find("t")->shape, (std::vector<std::int64_t>{3, 2}));
+        QCOMPARE(file.findTensor("t")->shape, (std::vector<std::int64_t>{3, 2}));
     }
 
     void emptyAndScalarTensorsAreAllowed()
@@ -139,8 +139,8 @@ private Q_SLOTS:
                                     .data(4)
                                     .bytes());
         const GgufFile file(path);
-        QVERIFY(file.tensors()->find("scalar")->shape.empty());
-        QCOMPARE(file.tensors()->find("none")->data.size(), std::size_t{0});
+        QVERIFY(file.findTensor("scalar")->shape.empty());
+        QCOMPARE(file.findTensor("none")->data.size(), std::size_t{0});
         QCOMPARE(file.unread().size(), std::size_t{1});
     }
 

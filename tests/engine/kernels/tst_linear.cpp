@@ -6,6 +6,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/mm.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
@@ -62,13 +63,21 @@ struct Shape
 // Tile cases first: less than a tile, one, several, a partial last; then at random.
 std::vector<Shape> shapes(StorageType type)
 {
-    std::vector<Shape> all{{1, 32, 1, 0}, {4, 32, 1, 0},   {3, 64, 2, 1},
-                           {5, 96, 3, 0}, {67, 576, 1, 2}, {129, 576, 40, 1}};
-    const at::Tensor random = at::randint(1, 41, {12, 4}, at::kLong);
+    const std::int64_t block = isQuantized(type) ? blockElements(type) : 32;
+    std::vector<Shape> all{{1, block, 1, 0},
+                           {4, block, 1, 0},
+                           {3, 2 * block, 2, 1},
+                           {5, 3 * block, 3, 0},
+                           {67, wholeBlocks(type, 576), 1, 2},
+                           {129, wholeBlocks(type, 576), 40, 1}};
+    const std::int64_t unit = isQuantized(type) ? block : 3;
+    const std::int64_t mostUnits = block > 32 ? 9 : 40;
+    const at::Tensor random = at::randint(0, 1 << 20, {14, 4}, at::kLong);
     for (std::int64_t i = 0; i < random.size(0); ++i) {
         const auto* row = random.const_data_ptr<std::int64_t>() + 4 * i;
-        const std::int64_t cols = isQuantized(type) ? 32 * row[1] : 3 * row[1];
-        all.push_back({5 * row[0], cols, row[2], row[3] % 4});
+        // Few inputs first, then up to those that the other way takes over.
+        all.push_back({1 + row[0] % 170, unit * (1 + row[1] % mostUnits),
+                       i < 9 ? i + 1 : 1 + row[2] % 40, row[3] % 4});
     }
     return all;
 }
@@ -77,7 +86,7 @@ void addTypesAndPrecisions()
 {
     QTest::addColumn<int>("type");
     QTest::addColumn<int>("precision");
-    for (const auto type : kWeightTypes) {
+    for (const auto type : weightTypes()) {
         QTest::newRow(qPrintable(nameOf(type) + " exact"))
             << static_cast<int>(type) << static_cast<int>(Precision::Exact);
         QTest::newRow(qPrintable(nameOf(type) + " fast"))
@@ -138,7 +147,7 @@ private Q_SLOTS:
     void otherPathsAgree_data()
     {
         QTest::addColumn<int>("type");
-        for (const auto type : kWeightTypes)
+        for (const auto type : weightTypes())
             QTest::newRow(qPrintable(nameOf(type))) << static_cast<int>(type);
     }
     void otherPathsAgree()
@@ -155,10 +164,12 @@ private Q_SLOTS:
     {
         QFETCH(int, type);
         at::manual_seed(22);
-        const auto weight = randomWeight(static_cast<StorageType>(type), 37, 96);
+        const auto storage = static_cast<StorageType>(type);
+        const std::int64_t cols = wholeBlocks(storage, 96);
+        const auto weight = randomWeight(storage, 37, cols);
         QVERIFY(at::equal(expandTensorOps(weight, at::kFloat), expand(weight)));
         QCOMPARE(expandTensorOps(weight, at::kBFloat16).scalar_type(), at::kBFloat16);
-        const at::Tensor x = at::randn({5, 96});
+        const at::Tensor x = at::randn({5, cols});
         const QString difference =
             compareTensors(linearTensorOps(x, weight), linearReference(x, weight), 1e-5, 1e-5);
         QVERIFY2(difference.isEmpty(), qPrintable(difference));
@@ -169,8 +180,10 @@ private Q_SLOTS:
     {
         QFETCH(int, type);
         at::manual_seed(23);
-        const auto weight = randomWeight(static_cast<StorageType>(type), 131, 192);
-        const at::Tensor x = at::randn({33, 192});
+        const auto storage = static_cast<StorageType>(type);
+        const std::int64_t cols = wholeBlocks(storage, 192);
+        const auto weight = randomWeight(storage, 131, cols);
+        const at::Tensor x = at::randn({33, cols});
         const at::Tensor got = linearBFloat16(x, weight);
         QCOMPARE(got.scalar_type(), at::kFloat);
         const QString difference = worstAgainstDefinition(got, x, weight, kBFloat16);
@@ -193,9 +206,9 @@ private Q_SLOTS:
     void quantisedInputsCostLittle()
     {
         at::manual_seed(25);
-        for (const auto type : {StorageType::Q8_0, StorageType::Q4_0, StorageType::Q4_1}) {
-            const auto weight = randomWeight(type, 200, 576);
-            const at::Tensor x = at::randn({3, 576});
+        for (const auto type : kBlockTypes) {
+            const auto weight = randomWeight(type, 200, wholeBlocks(type, 576));
+            const at::Tensor x = at::randn({3, weight.cols});
             const at::Tensor want = linearReference(x, weight);
             const auto error = (linear(x, weight, Precision::Fast) - want).norm() / want.norm();
             QVERIFY2(error.item<double>() < 3e-5,
@@ -212,8 +225,8 @@ private Q_SLOTS:
         const auto storage = static_cast<StorageType>(type);
         const auto rounding = static_cast<Precision>(precision);
         at::manual_seed(26);
-        const auto weight = randomWeight(storage, 1027, 288);
-        const at::Tensor x = at::randn({5, 288});
+        const auto weight = randomWeight(storage, 1027, wholeBlocks(storage, 288));
+        const at::Tensor x = at::randn({5, weight.cols});
         const at::Tensor all = linearFewRows(x, weight, rounding, bestInstructionSet());
         at::set_num_threads(1);
         QVERIFY(at::equal(linearFewRows(x, weight, rounding, bestInstructionSet()), all));
@@ -238,17 +251,68 @@ private Q_SLOTS:
         QCOMPARE(gotScales, wantScales);
     }
 
+    // Of K formats: even elements before odd ones, eight scales before their eight sums.
+    void theQuantiserForKOnlyReorders()
+    {
+        at::manual_seed(31);
+        const auto inOrder = formatKernels(StorageType::Q4_K, InstructionSet::Portable).quantize;
+        const auto forK = formatKernels(StorageType::Q4_K, bestInstructionSet()).quantize;
+        if (forK == inOrder)
+            QSKIP("this processor has no AVX2");
+        const at::Tensor x = at::randn({768});
+        std::vector<std::int16_t> got(768), want(768);
+        std::vector<float> gotScales(48), wantScales(48);
+        forK(x.const_data_ptr<float>(), 768, got.data(), gotScales.data());
+        inOrder(x.const_data_ptr<float>(), 768, want.data(), wantScales.data());
+        for (std::size_t i = 0; i < 768; ++i)
+            QCOMPARE(got[i / 32 * 32 + i % 2 * 16 + i % 32 / 2], want[i]);
+        for (std::size_t block = 0; block < 24; ++block)
+            for (std::size_t which = 0; which < 2; ++which)
+                QCOMPARE(gotScales[block / 8 * 16 + 8 * which + block % 8],
+                         wantScales[2 * block + which]);
+    }
+
+    // The largest integers of every kind with inputs at full scale: no sum of 32 bits overflows.
+    void theLargestIntegersDoNotOverflow()
+    {
+        for (const auto type : kBlockTypes)
+            for (const int byte : {0x00, 0x7f, 0x80, 0xff}) {
+                auto weight = randomWeight(type, 4, 256);
+                const at::Tensor factors = randomBlocks(type, 4, 256);
+                weight.data.fill_(byte);
+                const FactorPlaces places = factorPlaces(type);
+                const at::Tensor blocks = weight.data.view({4, -1, blockBytes(type)});
+                const at::Tensor from = factors.view(blocks.sizes());
+                const std::int64_t bytes = type == StorageType::Q8_K ? 4 : 2;
+                blocks.narrow(2, places.scaleAt, bytes)
+                    .copy_(from.narrow(2, places.scaleAt, bytes));
+                if (places.offsetAt >= 0)
+                    blocks.narrow(2, places.offsetAt, 2).copy_(from.narrow(2, places.offsetAt, 2));
+                for (const double sign : {1.0, -1.0}) {
+                    const at::Tensor x = at::ones({1, 256}) * sign;
+                    for (const auto instructions :
+                         {InstructionSet::Portable, bestInstructionSet()}) {
+                        const at::Tensor y =
+                            linearFewRows(x, weight, Precision::Fast, instructions);
+                        const QString difference = worstAgainstDefinition(y, x, weight, kQuantized);
+                        QVERIFY2(difference.isEmpty(), qPrintable(nameOf(type) + difference));
+                    }
+                }
+            }
+    }
+
     void notANumberStaysInItsRow_data() { addTypesAndPrecisions(); }
     void notANumberStaysInItsRow()
     {
         QFETCH(int, type);
         QFETCH(int, precision);
         at::manual_seed(28);
-        const auto weight = randomWeight(static_cast<StorageType>(type), 9, 64);
+        const auto storage = static_cast<StorageType>(type);
+        const auto weight = randomWeight(storage, 9, wholeBlocks(storage, 64));
         for (const float bad :
              {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
-            at::Tensor x = at::randn({3, 64});
-            x.mutable_data_ptr<float>()[64 + 37] = bad;
+            at::Tensor x = at::randn({3, weight.cols});
+            x.mutable_data_ptr<float>()[weight.cols + 37] = bad;
             for (const auto instructions : {InstructionSet::Portable, bestInstructionSet()}) {
                 const at::Tensor y =
                     linearFewRows(x, weight, static_cast<Precision>(precision), instructions);
@@ -262,10 +326,10 @@ private Q_SLOTS:
     void tinyAndHugeInputsKeepTheirScale()
     {
         at::manual_seed(29);
-        for (const auto type : {StorageType::Q8_0, StorageType::Q4_0, StorageType::Q4_1}) {
-            const auto weight = randomWeight(type, 8, 64);
+        for (const auto type : kBlockTypes) {
+            const auto weight = randomWeight(type, 8, wholeBlocks(type, 64));
             for (const double size : {0.0, 1e-42, 1e-25, 1e25}) {
-                const at::Tensor x = at::randn({2, 64}) * size;
+                const at::Tensor x = at::randn({2, weight.cols}) * size;
                 for (const auto instructions : {InstructionSet::Portable, bestInstructionSet()}) {
                     const at::Tensor y = linearFewRows(x, weight, Precision::Fast, instructions);
                     const QString difference = worstAgainstDefinition(y, x, weight, kQuantized);
@@ -280,7 +344,8 @@ private Q_SLOTS:
     {
         QFETCH(int, type);
         at::manual_seed(30);
-        const auto weight = randomWeight(static_cast<StorageType>(type), 11, 64, 1);
+        const auto storage = static_cast<StorageType>(type);
+        const auto weight = randomWeight(storage, 11, wholeBlocks(storage, 64), 1);
         const at::Tensor ids = at::tensor({10L, 0L, 3L, 3L}, at::kLong);
         QVERIFY(at::equal(lookUpRows(weight, ids), expand(weight).index_select(0, ids)));
         QVERIFY_EXCEPTION_THROWN(lookUpRows(weight, at::tensor({11L}, at::kLong)), c10::Error);
@@ -312,6 +377,7 @@ private Q_SLOTS:
         refuses(x, {StorageType::Q8_0, 4, 64, at::Tensor()});
         refuses(x, {StorageType::I8, 4, 64, good.data});
         refuses(at::zeros({2, 48}), {StorageType::Q8_0, 4, 48, good.data});
+        refuses(at::zeros({2, 128}), {StorageType::Q4_K, 4, 128, good.data});
         refuses(x, {StorageType::F32, 4, 64, at::zeros({64, 4}).t()});
         refuses(x, {StorageType::BF16, 4, 64, at::zeros({4, 64})});
     }
