@@ -79,7 +79,8 @@ void addCommonOptions(CLI::App& command, CommonOptions& options, ModelArgument m
         ->check(isSeed)
         ->capture_default_str();
     command.add_option("--rope", options.rotary,
-                       "rotation instead of the checkpoint's: plain, linear:F");
+                       "rotation instead of the checkpoint's: plain, linear:F, dynamic:F, yarn:F, llama3:F, "
+                       "longrope, gpt-oss-lite:F, none");
     command
         .add_option("--max-context", options.maxContext,
                     "positions that may be used (default: the checkpoint's)")
@@ -173,7 +174,7 @@ Json recipe(const CommonOptions& options, const Decoder& decoder)
             {"architecture", decoder.config().architecture},
             {"device", decoder.device().str()},
             {"compute", decoder.computeDescription()},
-            {"rope", rotaryText(decoder.config().rotary)},
+            {"rope", rotaryText(decoder.config())},
             {"threads", at::get_num_threads()},
             {"seed", options.seed}};
 }

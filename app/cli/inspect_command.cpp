@@ -90,7 +90,7 @@ Json inspectJson(const InspectOptions& options, const Checkpoint& checkpoint)
                  {"tokenizer", tokenizerText(options.common, checkpoint)},
                  {"trained_positions", c.trainedPositions},
                  {"extended_positions", c.extendedPositions},
-                 {"rope", rotaryText(c.rotary)},
+                 {"rope", rotaryText(c)},
                  {"cache",
                   {{"bytes_per_element", elementBytes},
                    {"windowed_layers", c.numLayers(LayerKind::Windowed)},
@@ -139,7 +139,7 @@ void printInspection(std::ostream& out, const InspectOptions& options, const Che
         << (c.trainedPositions > 0 ? formatCount(c.trainedPositions) + " trained" : "not stated");
     if (c.extendedPositions > c.trainedPositions)
         out << ", extended to " << formatCount(c.extendedPositions);
-    out << "\nrotation    " << rotaryText(c.rotary) << "\ncache       "
+    out << "\nrotation    " << rotaryText(c) << "\ncache       "
         << formatCount(c.numLayers(LayerKind::Windowed)) << " windowed and "
         << formatCount(c.numLayers(LayerKind::Global)) << " global layers, "
         << formatBytes(static_cast<std::uint64_t>(cacheBytes(c, c.extendedPositions, elementBytes)))

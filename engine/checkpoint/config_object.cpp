@@ -2,6 +2,7 @@
 
 #include "engine/checkpoint/error_text.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -80,6 +81,28 @@ std::optional<std::string> ConfigObject::text(std::string_view key) const
     if (!value->is_string())
         fail(key, "is " + shown(*value) + ", text was expected");
     return value->get<std::string>();
+}
+
+std::optional<std::vector<double>> ConfigObject::numbers(std::string_view key) const
+{
+    const nlohmann::json* value = find(key);
+    if (value == nullptr)
+        return std::nullopt;
+    if (!value->is_array() ||
+        !std::all_of(value->begin(), value->end(), [](const auto& one) { return one.is_number(); }))
+        fail(key, "is " + shown(*value) + ", a list of numbers was expected");
+    return value->get<std::vector<double>>();
+}
+
+std::optional<std::vector<std::string>> ConfigObject::texts(std::string_view key) const
+{
+    const nlohmann::json* value = find(key);
+    if (value == nullptr)
+        return std::nullopt;
+    if (!value->is_array() ||
+        !std::all_of(value->begin(), value->end(), [](const auto& one) { return one.is_string(); }))
+        fail(key, "is " + shown(*value) + ", a list of texts was expected");
+    return value->get<std::vector<std::string>>();
 }
 
 std::int64_t ConfigObject::requireWholeNumber(std::string_view key) const

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kvscope {
 
@@ -19,6 +20,8 @@ public:
 
     const std::string& file() const { return m_file; }
     bool has(std::string_view key) const { return find(key) != nullptr; }
+    /// Whether the key is there at all, if only as null.
+    bool isStated(std::string_view key) const { return m_object.contains(std::string(key)); }
     /// Null where missing.
     const nlohmann::json* find(std::string_view key) const;
 
@@ -27,6 +30,10 @@ public:
     std::optional<double> number(std::string_view key) const;
     std::optional<bool> flag(std::string_view key) const;
     std::optional<std::string> text(std::string_view key) const;
+
+    /// A list; nothing where missing. \throws CheckpointError where an element has another type
+    std::optional<std::vector<double>> numbers(std::string_view key) const;
+    std::optional<std::vector<std::string>> texts(std::string_view key) const;
 
     /// \throws CheckpointError where missing, too
     std::int64_t requireWholeNumber(std::string_view key) const;

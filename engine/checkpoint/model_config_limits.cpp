@@ -53,30 +53,115 @@ private:
     std::string_view m_file;
 };
 
-void checkRotary(const ModelConfig& config, const Validator& check)
+/// The numbers of one scheme; `numPairs` is how many divisors a list must have.
+class SchemeChecker
 {
-    const RotaryConfig& rotary = config.rotary;
-    check.positive("the rotary base", rotary.base, 1e15);
-    check.positive("the rotary scale", rotary.scale, 1e6);
-    if (rotary.scheme == RotaryScheme::GptOssLite) {
-        check.range("the number of positions before extension", rotary.originalPositions, 1,
-                    kMaxPositions);
-        check.positive("the ramp's fast end", rotary.betaFast, 1e9);
-        check.positive("the ramp's slow end", rotary.betaSlow, 1e9);
+public:
+    SchemeChecker(const Validator& check, std::int64_t numPairs)
+        : m_check(check)
+        , m_numPairs(numPairs)
+    {
     }
-    const auto numDivisors = static_cast<std::int64_t>(rotary.frequencyDivisors.size());
-    check.require(numDivisors == 0 || numDivisors == config.headDim / 2,
-                  std::to_string(numDivisors) + " rotary frequency divisors for heads of " +
-                      std::to_string(config.headDim));
-    for (const float divisor : rotary.frequencyDivisors)
-        check.positive("a rotary frequency divisor", divisor, 1e9);
+
+    void operator()(const PlainRotary&) const {}
+    void operator()(const LinearRotary& linear) const { factor(linear.factor); }
+    void operator()(const DynamicRotary& dynamic) const
+    {
+        factor(dynamic.factor);
+        positions(dynamic.originalPositions);
+        m_check.require(m_numPairs > 1, "dynamic rotary scaling needs heads of more than 2");
+    }
+    void operator()(const YarnRotary& yarn) const
+    {
+        factor(yarn.factor);
+        positions(yarn.originalPositions);
+        ramp(yarn.betaFast, yarn.betaSlow);
+        m_check.positive("the attention factor", yarn.attentionFactor, 1e3);
+    }
+    void operator()(const Llama3Rotary& llama3) const
+    {
+        factor(llama3.factor);
+        positions(llama3.originalPositions);
+        m_check.positive("the low frequency factor", llama3.lowFrequencyFactor, 1e6);
+        m_check.positive("the high frequency factor", llama3.highFrequencyFactor, 1e6);
+        m_check.require(llama3.highFrequencyFactor > llama3.lowFrequencyFactor,
+                        "the high frequency factor is not above the low one");
+    }
+    void operator()(const LongRotary& longRotary) const
+    {
+        factor(longRotary.factor);
+        m_check.range("the number of positions before extension", longRotary.originalPositions, 2,
+                      kMaxPositions);
+        divisors(longRotary.shortDivisors, "short");
+        divisors(longRotary.longDivisors, "long");
+        m_check.positive("the attention factor", longRotary.attentionFactor, 1e3);
+    }
+    void operator()(const GptOssLiteRotary& yarn) const
+    {
+        factor(yarn.factor);
+        positions(yarn.originalPositions);
+        ramp(yarn.betaFast, yarn.betaSlow);
+    }
+
+    void divisors(const std::vector<float>& list, const std::string& kind) const
+    {
+        m_check.require(static_cast<std::int64_t>(list.size()) == m_numPairs,
+                        std::to_string(list.size()) + " " + kind +
+                            " rotary frequency divisors for " + std::to_string(m_numPairs) +
+                            " pairs");
+        for (const float divisor : list)
+            m_check.positive("a rotary frequency divisor", divisor, 1e9);
+    }
+
+private:
+    void factor(double factor) const { m_check.positive("the rotary scale", factor, 1e6); }
+    void positions(std::int64_t count) const
+    {
+        m_check.range("the number of positions before extension", count, 1, kMaxPositions);
+    }
+    void ramp(double fast, double slow) const
+    {
+        m_check.positive("the ramp's fast end", fast, 1e9);
+        m_check.positive("the ramp's slow end", slow, 1e9);
+    }
+
+    const Validator& m_check;
+    std::int64_t m_numPairs;
+};
+
+void checkRotary(const RotaryConfig& rotary, std::int64_t headDim, const Validator& check)
+{
+    check.positive("the rotary base", rotary.base, 1e15);
+    check.range("the rotated part of a head", rotary.dim(headDim), 2, headDim);
+    check.require(rotary.dim(headDim) % 2 == 0, "the rotated part of a head is " +
+                                                    std::to_string(rotary.dim(headDim)) +
+                                                    "; it must be even");
+    const SchemeChecker checker(check, rotary.dim(headDim) / 2);
+    std::visit(checker, rotary.scheme);
+    if (!rotary.frequencyDivisors.empty())
+        checker.divisors(rotary.frequencyDivisors, "stored");
 }
 
-void checkExperts(const MoEConfig& experts, const Validator& check)
+void checkExperts(const ModelConfig& config, const Validator& check)
 {
+    const MoEConfig& experts = *config.experts;
     check.range("the number of experts", experts.numExperts, 1, kMaxExperts);
     check.range("the number of active experts", experts.numActive, 1, experts.numExperts);
     check.range("the number of shared experts", experts.numShared, 0, kMaxExperts);
+    check.range("the experts' feed-forward size", config.expertDim(), 1, kMaxFeedForward);
+    check.range("the shared experts' feed-forward size", config.sharedExpertDim(), 1,
+                kMaxFeedForward);
+}
+
+/// Scales and caps: what would turn every number into another of no use.
+void checkScales(const ModelConfig& config, const Validator& check)
+{
+    check.positive("the embedding scale", config.embeddingScale, 1e6);
+    check.positive("the residual scale", config.residualScale, 1e6);
+    check.positive("the logit scale", config.logitScale, 1e6);
+    check.positive("the attention scale", config.scoreScale(), 1e6);
+    for (const double cap : {config.attentionSoftCap, config.finalSoftCap})
+        check.require(std::isfinite(cap) && cap >= 0.0, "a soft cap is not a number from 0 up");
 }
 
 void checkLayers(const ModelConfig& config, const Validator& check)
@@ -109,9 +194,14 @@ void validate(const ModelConfig& config, std::string_view file)
     check.range("the number of trained positions", config.trainedPositions, 0, kMaxPositions);
     check.range("the number of extended positions", config.extendedPositions, 0, kMaxPositions);
     if (config.experts)
-        checkExperts(*config.experts, check);
+        checkExperts(config, check);
     checkLayers(config, check);
-    checkRotary(config, check);
+    checkRotary(config.rotary, config.headDim, check);
+    if (config.windowedRotary)
+        checkRotary(*config.windowedRotary, config.headDim, check);
+    if (config.hasLearnedPositions)
+        check.range("the number of learned positions", config.trainedPositions, 1, kMaxVocabulary);
+    checkScales(config, check);
 }
 
 } // namespace kvscope

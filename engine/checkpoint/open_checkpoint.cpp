@@ -1,8 +1,9 @@
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/base/utf8.h"
+#include "engine/checkpoint/architectures/family.h"
+#include "engine/checkpoint/architectures/gguf_config.h"
 #include "engine/checkpoint/architectures/gpt_oss_lite.h"
-#include "engine/checkpoint/architectures/llama.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/checkpoint_files.h"
 #include "engine/checkpoint/error_text.h"
@@ -68,19 +69,20 @@ void openGguf(const CheckpointFiles& files, Checkpoint& checkpoint)
     const std::string* architecture = file.text("general.architecture");
     if (architecture == nullptr)
         failIn(file.name(), "the metadata has no general.architecture");
-    if (*architecture != "llama")
+    const Family* family = findGgufFamily(*architecture);
+    if (family == nullptr || family->readGguf == nullptr)
         failIn(file.name(), "general.architecture is " + printable(*architecture) +
-                                "; of GGUF files, this version reads llama");
+                                "; of GGUF files, this version reads " + ggufArchitecturesRead());
     if (file.numTensors() == 0 && file.unread().empty())
         failIn(file.name(),
                "holds no tensors, only metadata; it can serve as a tokenizer, not as a model");
     refuseUnread(file);
-    checkpoint.config = readLlamaConfig(file);
+    checkpoint.config = family->readGguf(file);
     validate(checkpoint.config, file.name());
     if (const std::string* name = file.text("general.name"); name != nullptr && !name->empty())
         checkpoint.config.name = printable(*name);
     TensorBinder binder(checkpoint.files, "its metadata");
-    checkpoint.tensors = bindGgufLlama(checkpoint.config, binder);
+    checkpoint.tensors = bindGguf(checkpoint.config, binder);
     checkpoint.tokenizer =
         readGgufTokenizer(file, checkpoint.config.vocabularySize, checkpoint.warnings);
     checkpoint.checks.push_back({formatCount(static_cast<std::int64_t>(file.metadata().size())) +
@@ -104,14 +106,16 @@ void openHuggingFace(const CheckpointFiles& files, Checkpoint& checkpoint)
     const ConfigObject config(readJsonObject(files.config), files.config.filename().string());
     const auto type = config.text("model_type");
     if (!type)
-        config.fail("model_type", "is missing; llama was expected");
-    if (*type != "llama")
+        config.fail("model_type", "is missing; one of " + huggingFaceTypesRead() + " was expected");
+    const Family* family = findHuggingFaceFamily(*type);
+    if (family == nullptr || family->readHuggingFace == nullptr)
         config.fail("model_type", "is " + printable(*type) +
-                                      "; of Hugging Face folders, this version reads llama");
-    checkpoint.config = readLlamaConfig(config);
+                                      "; of Hugging Face folders, this version reads " +
+                                      huggingFaceTypesRead());
+    checkpoint.config = family->readHuggingFace(config);
     validate(checkpoint.config, config.file());
     TensorBinder binder(checkpoint.files, config.file());
-    checkpoint.tensors = bindHuggingFaceLlama(checkpoint.config, binder);
+    checkpoint.tensors = family->bindHuggingFace(checkpoint.config, binder);
     checkpoint.tokenizer = readFolderTokenizer(
         files.folder, config, checkpoint.config.vocabularySize, checkpoint.warnings);
 }

@@ -40,14 +40,62 @@ TensorBinder::TensorBinder(const std::vector<std::shared_ptr<const TensorFile>>&
                            printable(name) + " is also in " + fileName(*files[j]));
 }
 
-const TensorInfo* TensorBinder::matrix(const std::string& name, const Shape& shape)
+MatrixSource TensorBinder::matrix(const std::string& name, std::int64_t rows, std::int64_t cols)
 {
-    return bind(name, shape, Use::Matrix);
+    return {.tensor = bind(name, {rows, cols}, Use::Matrix),
+            .rows = rows,
+            .cols = cols,
+            .rowStride = cols};
 }
 
-const TensorInfo* TensorBinder::vector(const std::string& name, std::int64_t size)
+VectorSource TensorBinder::vector(const std::string& name, std::int64_t size)
 {
-    return bind(name, {size}, Use::Vector);
+    return {.tensor = bind(name, {size}, Use::Vector), .size = size};
+}
+
+MatrixSource TensorBinder::stack(const std::string& name, std::int64_t count, std::int64_t rows,
+                                 std::int64_t cols)
+{
+    return {.tensor = bind(name, {count, rows, cols}, Use::Matrix),
+            .rows = count * rows,
+            .cols = cols,
+            .rowStride = cols};
+}
+
+VectorSource TensorBinder::vectorStack(const std::string& name, std::int64_t count,
+                                       std::int64_t size)
+{
+    return {.tensor = bind(name, {count, size}, Use::Vector), .size = count * size};
+}
+
+MatrixSource TensorBinder::mxfp4Stack(const std::string& name, std::int64_t count,
+                                      std::int64_t rows, std::int64_t cols)
+{
+    const std::int64_t numBlocks = cols / 32;
+    return {.tensor = bind(name + "_blocks", {count, rows, numBlocks, 16}, Use::Bytes),
+            .rows = count * rows,
+            .cols = cols,
+            .rowStride = cols,
+            .exponents = bind(name + "_scales", {count, rows, numBlocks}, Use::Bytes)};
+}
+
+std::string_view TensorBinder::expectedStorage(const TensorInfo& tensor, Use use)
+{
+    switch (use) {
+    case Use::Vector:
+        if (!isWeightType(tensor.type) || isQuantized(tensor.type))
+            return "a vector of F32, F16 or BF16";
+        break;
+    case Use::Matrix:
+        if (!isWeightType(tensor.type))
+            return "a matrix of F32, F16, BF16 or a block format";
+        break;
+    case Use::Bytes:
+        if (tensor.type != StorageType::U8)
+            return "U8";
+        break;
+    }
+    return {};
 }
 
 bool TensorBinder::has(std::string_view name) const
@@ -66,6 +114,14 @@ void TensorBinder::ignoreEndingWith(std::string_view suffix)
                 ignore(name);
 }
 
+void TensorBinder::ignoreStartingWith(std::string_view prefix)
+{
+    for (const auto& file : m_files)
+        for (const auto& [name, tensor] : file->tensors())
+            if (name.starts_with(prefix))
+                ignore(name);
+}
+
 const TensorInfo* TensorBinder::bind(const std::string& name, const Shape& shape, Use use)
 {
     for (const auto& file : m_files) {
@@ -77,12 +133,10 @@ const TensorInfo* TensorBinder::bind(const std::string& name, const Shape& shape
             failIn(fileName(*file), name + " is " + shapeText(tensor->shape) + ", " + m_configFile +
                                         " asks for " + shapeText(shape) +
                                         ". The two are probably from different runs.");
-        if (!isWeightType(tensor->type) || (use == Use::Vector && isQuantized(tensor->type)))
-            failIn(fileName(*file),
-                   name + " is stored as " + std::string(storageName(tensor->type)) +
-                       (use == Use::Vector ? ", a vector of F32, F16 or BF16"
-                                           : ", a matrix of F32, F16, BF16 or a block format") +
-                       " was expected");
+        if (const std::string_view expected = expectedStorage(*tensor, use); !expected.empty())
+            failIn(fileName(*file), name + " is stored as " +
+                                        std::string(storageName(tensor->type)) + ", " +
+                                        std::string(expected) + " was expected");
         return tensor;
     }
     if (m_missing.size() < kNamesShown)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/checkpoint/model_tensors.h"
 #include "engine/checkpoint/tensor_file.h"
 
 #include <cstdint>
@@ -24,22 +25,35 @@ public:
     TensorBinder(const std::vector<std::shared_ptr<const TensorFile>>& files,
                  std::string configFile);
 
-    /// The tensor, or null where it is missing, which finish() reports.
+    /// The tensor as a whole, or none where it is missing, which finish() reports.
     /// \throws CheckpointError if it has another shape or a type that cannot be computed with
-    const TensorInfo* matrix(const std::string& name, const Shape& shape);
-    const TensorInfo* vector(const std::string& name, std::int64_t size);
+    MatrixSource matrix(const std::string& name, std::int64_t rows, std::int64_t cols);
+    VectorSource vector(const std::string& name, std::int64_t size);
+    /// A tensor [count, rows, cols] as one matrix of count * rows rows, so that each of a stack is
+    /// its rowsFrom().
+    MatrixSource stack(const std::string& name, std::int64_t count, std::int64_t rows,
+                       std::int64_t cols);
+    /// A tensor [count, size] as one vector.
+    VectorSource vectorStack(const std::string& name, std::int64_t count, std::int64_t size);
+    /// Hugging Face's MXFP4, as stack(): NAME_blocks [count, rows, cols / 32, 16] and NAME_scales
+    /// [count, rows, cols / 32], both bytes.
+    MatrixSource mxfp4Stack(const std::string& name, std::int64_t count, std::int64_t rows,
+                            std::int64_t cols);
     bool has(std::string_view name) const;
     /// A tensor that may be there and is not read: HF's rotary_emb.inv_freq buffers.
     void ignore(std::string_view name) { m_used.emplace(name); }
     void ignoreEndingWith(std::string_view suffix);
+    void ignoreStartingWith(std::string_view prefix);
 
     /// \param model  what was asked for: "a llama model of 30 layers"
     /// \throws CheckpointError naming missing tensors, or those that are no part of the model
     void finish(const std::string& model) const;
 
 private:
-    enum class Use { Matrix, Vector };
+    enum class Use { Matrix, Vector, Bytes };
     const TensorInfo* bind(const std::string& name, const Shape& shape, Use use);
+    /// What a tensor should have been stored as; empty where it is right.
+    static std::string_view expectedStorage(const TensorInfo& tensor, Use use);
 
     std::vector<std::shared_ptr<const TensorFile>> m_files;
     std::string m_configFile;

@@ -44,7 +44,12 @@ public:
         , m_observer(observer)
         , m_sampler(request.sampling)
         , m_sequence(request.prompt)
+        , m_contextLimit(request.contextLimit)
     {
+        const ModelConfig& config = decoder.config();
+        if (config.hasLearnedPositions &&
+            (m_contextLimit == 0 || m_contextLimit > config.trainedPositions))
+            m_contextLimit = config.trainedPositions; // there is no vector for any further one
     }
 
     GenerationSummary run(const std::stop_token& stop)
@@ -79,9 +84,18 @@ private:
     {
         if (!m_request.usesCache)
             return replayedLogits(stop);
+        m_context.plan(m_decoder, plannedLength());
         m_summary.reusedTokens = m_context.reusePrefix(m_request.prompt);
         requireCacheFits(m_decoder, m_context.cache(), m_summary.promptTokens);
         return prefill(m_decoder, m_context, m_request, m_observer, stop);
+    }
+
+    /// Tokens that the sequence may have in the end.
+    std::int64_t plannedLength() const
+    {
+        const auto asked = static_cast<std::int64_t>(m_request.prompt.size()) +
+                           m_request.sampling.maxNewTokens;
+        return m_contextLimit > 0 ? std::min(asked, m_contextLimit) : asked;
     }
 
     /// The reference path: the whole sequence by plain operators, nothing cached.
@@ -90,6 +104,7 @@ private:
         ForwardOptions options;
         options.path = KernelPath::Reference;
         options.stop = stop;
+        options.plannedLength = m_decoder.rotatesByPlan() ? plannedLength() : 0;
         const at::Tensor ids =
             idsTensor(m_sequence.data(), static_cast<std::int64_t>(m_sequence.size()));
         return m_decoder.forward(ids, nullptr, options).reshape({-1}).cpu();
@@ -110,8 +125,8 @@ private:
             if (++made == sampling.maxNewTokens)
                 return FinishReason::MaxNewTokens;
             // The new token takes the position m_sequence.size() - 1 when it is run.
-            if (m_request.contextLimit > 0 &&
-                static_cast<std::int64_t>(m_sequence.size()) > m_request.contextLimit)
+            if (m_contextLimit > 0 &&
+                static_cast<std::int64_t>(m_sequence.size()) > m_contextLimit)
                 return FinishReason::ContextFull;
             if (stop.stop_requested())
                 throw Stopped{};
@@ -123,6 +138,7 @@ private:
     {
         ForwardOptions options;
         options.stop = stop;
+        options.plannedLength = m_context.plannedLength();
         at::Tensor logits = m_decoder.forward(idsTensor(&id, 1), &m_context.cache(), options);
         m_context.add(&id, 1);
         if (m_observer.stepped)
@@ -161,6 +177,7 @@ private:
     const GenerationObserver& m_observer;
     Sampler m_sampler;
     std::vector<TokenId> m_sequence;
+    std::int64_t m_contextLimit; ///< positions; 0: no limit
     PieceStream m_stream;
     GenerationSummary m_summary;
 };
@@ -175,6 +192,13 @@ std::int64_t Context::reusePrefix(const std::vector<TokenId>& prompt)
         m_cache.truncate(std::min(common, static_cast<std::int64_t>(prompt.size()) - 1));
     m_ids.resize(static_cast<std::size_t>(kept));
     return kept;
+}
+
+void Context::plan(const Decoder& decoder, std::int64_t length)
+{
+    if (!decoder.rotatesAlike(m_plannedLength, length))
+        reset();
+    m_plannedLength = decoder.rotatesByPlan() ? length : 0;
 }
 
 void Context::reset()

@@ -30,6 +30,10 @@ public:
     /// leaving at least the prompt's last token to run (its logits are wanted). \returns how many
     /// tokens stay.
     std::int64_t reusePrefix(const std::vector<TokenId>& prompt);
+    /// Notes how long the sequence may become, and empties the context where its keys were made for
+    /// a length that rotates otherwise (longrope).
+    void plan(const Decoder& decoder, std::int64_t length);
+    std::int64_t plannedLength() const { return m_plannedLength; }
     /// Notes ids whose keys and values were just committed.
     void add(const TokenId* first, std::int64_t count)
     {
@@ -40,6 +44,7 @@ public:
 private:
     MixedKVCache m_cache;
     std::vector<TokenId> m_ids;
+    std::int64_t m_plannedLength = 0; ///< tokens
 };
 
 struct GenerationRequest

@@ -25,6 +25,7 @@ at::Tensor runChunk(Decoder& decoder, Context& context, const GenerationRequest&
     const bool isLast = first + count == static_cast<std::int64_t>(request.prompt.size());
     ForwardOptions options;
     options.stop = stop;
+    options.plannedLength = context.plannedLength();
     at::Tensor logits;
     if (!request.scoresPrompt) {
         options.logits = isLast ? LogitPositions::Last : LogitPositions::None;

@@ -66,10 +66,11 @@ bool isEvenlyLaidOut(const at::Tensor& tensor)
 }
 
 /// The limits of engine/kernels/decode_attention.h.
-bool fitsDecodeKernel(const at::Tensor& q, const KVView& view)
+bool fitsDecodeKernel(const at::Tensor& q, const KVView& view, const AttentionSettings& settings)
 {
     const auto group = q.size(2) / view.segments[0].keys.size(1);
-    if (!q.is_cuda() || q.size(1) != 1 || group > 16 || q.size(3) > 256 || q.size(3) % 2 != 0)
+    if (settings.softCap > 0.0 || !q.is_cuda() || q.size(1) != 1 || group > 16 || q.size(3) > 256 ||
+        q.size(3) % 2 != 0)
         return false;
     for (std::size_t i = 0; i < view.numSegments; ++i) {
         const auto& segment = view.segments[i];
@@ -99,7 +100,8 @@ at::Tensor attention(const at::Tensor& q, const KVView& view, std::int64_t first
         return q.clone();
     if (q.is_cpu())
         return attentionOnCpu(q, view, firstQueryPosition, settings, attentionSimd());
-    if (const auto* kernels = cudaKernels(); kernels != nullptr && fitsDecodeKernel(q, view))
+    if (const auto* kernels = cudaKernels();
+        kernels != nullptr && fitsDecodeKernel(q, view, settings))
         return kernels->decodeAttention(q, view, firstQueryPosition, settings);
     return attentionInBlocks(q, view, firstQueryPosition, settings);
 }

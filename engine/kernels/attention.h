@@ -12,6 +12,7 @@ struct AttentionSettings
 {
     double scale = 1.0;      ///< multiplies q·k, usually 1/sqrt(D)
     std::int64_t window = 0; ///< query i sees key j when 0 <= i - j < window; 0: every j <= i
+    double softCap = 0.0;    ///< scores become cap * tanh(score / cap); 0: no cap
     at::Tensor sinks; ///< [H] float32, already clamped: one more softmax column with zero value per
                       ///< head; undefined: none
 };

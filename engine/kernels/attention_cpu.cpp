@@ -108,6 +108,7 @@ at::Tensor attentionOnCpu(const at::Tensor& q, const KVView& view, std::int64_t 
     call.headDim = q.size(3);
     call.numKvHeads = view.segments[0].keys.size(1);
     call.scale = static_cast<float>(settings.scale);
+    call.softCap = static_cast<float>(settings.softCap);
     call.window = settings.window;
     call.firstQueryPosition = firstQueryPosition;
     call.numPieces = view.numSegments;

@@ -40,6 +40,7 @@ struct CpuAttention
     std::int64_t numKvHeads = 0;
     std::int64_t headDim = 0;
     float scale = 1.0F;
+    float softCap = 0.0F; ///< 0: none
     std::int64_t window = 0;
     std::int64_t firstQueryPosition = 0;
     std::array<KVPiece, 3> pieces;

@@ -93,6 +93,7 @@ void attendPart(const CpuAttention& call, const AttentionSimd& simd, const Decod
                        block.keys = piece.keyRows(batch, kvHead).from(from - piece.firstPosition);
                        block.values =
                            piece.valueRows(batch, kvHead).from(from - piece.firstPosition);
+                       block.softCap = call.softCap;
                        block.state = state;
                        if (call.fillVisible(0, plan.numRows, from, to, visible.data()))
                            block.visible = visible.data();

@@ -182,6 +182,9 @@ void addValues(const DecodeBlock& block, int firstRow, const Element* values, co
 KVSCOPE_INLINE void softmaxRow(const DecodeBlock& block, int row, float* scores)
 {
     const int padded = (block.numKeys + kLanes - 1) / kLanes * kLanes;
+    if (block.softCap > 0.0F)
+        for (int k = 0; k < padded; k += kLanes) // what lies beyond numKeys is overwritten below
+            store(scores + k, softCapped(load(scores + k), block.softCap));
     const VisibleKeys visible =
         block.visible != nullptr ? block.visible[row] : VisibleKeys{0, block.numKeys};
     for (int k = 0; k < visible.lo; ++k)

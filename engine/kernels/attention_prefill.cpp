@@ -115,6 +115,7 @@ void attendTile(const CpuAttention& call, const AttentionSimd& simd, const Tile&
     block.q = scratch.q;
     block.numRows = static_cast<int>(paddedRows);
     block.headDim = call.headDim;
+    block.softCap = call.softCap;
     block.scores = scratch.scores;
     block.alpha = scratch.alpha;
     block.state = {scratch.max, scratch.sum, scratch.acc, scratch.accStride()};

@@ -85,6 +85,13 @@ KVSCOPE_INLINE void forSixes(int count, Work work)
     }
 }
 
+void capScores(const PrefillBlock& block)
+{
+    const auto count = static_cast<std::int64_t>(block.numKeys) * block.numRows;
+    for (std::int64_t i = 0; i < count; i += kLanes)
+        store(block.scores + i, softCapped(load(block.scores + i), block.softCap));
+}
+
 /// Scores of keys a row must not see become -inf. Only blocks at the diagonal or a window's edge
 /// get here.
 void maskScores(const PrefillBlock& block)
@@ -136,6 +143,8 @@ void prefillBlock(const PrefillBlock& block)
                              block.scores + static_cast<std::int64_t>(k) * block.numRows + row);
         });
     }
+    if (block.softCap > 0.0F)
+        capScores(block);
     if (block.visible != nullptr)
         maskScores(block);
     for (int row = 0; row < block.numRows; row += kLanes)

@@ -5,6 +5,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/tanh.h>
 
 #include <array>
 #include <limits>
@@ -40,6 +41,8 @@ at::Tensor attentionReference(const at::Tensor& q, const KVView& view,
     const auto values = joined(view, &KVSegment::values, numHeads, dtype);
 
     auto scores = at::matmul(q.to(dtype).transpose(1, 2), keys.transpose(2, 3)) * settings.scale;
+    if (settings.softCap > 0.0)
+        scores = at::tanh(scores / settings.softCap) * settings.softCap;
     const auto longs = at::TensorOptions(q.device()).dtype(at::kLong);
     const auto queryPositions = at::arange(q.size(1), longs).unsqueeze(1) + firstQueryPosition;
     const auto keyPositions = at::arange(keys.size(2), longs).unsqueeze(0) + view.firstPosition();

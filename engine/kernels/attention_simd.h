@@ -57,6 +57,7 @@ struct DecodeBlock
     std::int64_t headDim = 0;
     KVRows keys;
     KVRows values;
+    float softCap = 0.0F;                 ///< 0: none
     const VisibleKeys* visible = nullptr; ///< [rows]; null: every row sees every key
     SoftmaxState state;
 };
@@ -73,6 +74,7 @@ struct PrefillBlock
     const float* values =
         nullptr; ///< [numKeys, valueStride], readable for SoftmaxState::accStride columns
     std::int64_t valueStride = 0;
+    float softCap = 0.0F;                 ///< 0: none
     const VisibleKeys* visible = nullptr; ///< [rows]; null: every row sees every key
     float* scores = nullptr;              ///< scratch [numKeys, rows]
     float* alpha = nullptr;               ///< scratch [rows]

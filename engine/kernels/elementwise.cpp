@@ -4,6 +4,7 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/layer_norm.h>
 
 #include <algorithm>
 
@@ -103,21 +104,53 @@ void rotate(at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, RotaryP
     });
 }
 
-at::Tensor swiGlu(const at::Tensor& gate, const at::Tensor& up)
+at::Tensor layerNorm(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bias,
+                     double epsilon)
+{
+    TORCH_CHECK(x.dim() == 2 && gain.dim() == 1 && gain.size(0) == x.size(1) &&
+                    gain.scalar_type() == at::kFloat && bias.sizes() == gain.sizes(),
+                "layerNorm: gain and bias must be float32 [", x.size(1), "]");
+    return at::layer_norm(x.to(at::kFloat), {x.size(1)}, gain, bias, epsilon).to(x.scalar_type());
+}
+
+namespace {
+
+using GatedRow = void (*)(const float* gate, const float* up, float* out, std::int64_t count);
+
+/// Null where there is no loop of our own.
+GatedRow gatedRow(Activation activation)
+{
+    const ElementwiseKernels& kernels = elementwiseKernels(bestInstructionSet());
+    switch (activation) {
+    case Activation::Silu:
+        return kernels.gatedSilu;
+    case Activation::GeluTanh:
+        return kernels.gatedGeluTanh;
+    case Activation::ClampedSilu:
+        return kernels.gatedClampedSilu;
+    case Activation::Gelu:
+        break;
+    }
+    return nullptr;
+}
+
+} // namespace
+
+at::Tensor gated(const at::Tensor& gate, const at::Tensor& up, Activation activation)
 {
     TORCH_CHECK(gate.dim() == 2 && gate.sizes() == up.sizes() &&
                     gate.scalar_type() == up.scalar_type() && gate.device() == up.device(),
-                "swiGlu: gate and up must be [N, F] of one type on one device");
+                "gated: gate and up must be [N, F] of one type on one device");
     TORCH_CHECK(gate.size(1) == 0 || (gate.stride(1) == 1 && up.stride(1) == 1),
-                "swiGlu: the last dimension must be contiguous");
-    if (!isPlainFloat(gate))
-        return swiGluReference(gate, up);
+                "gated: the last dimension must be contiguous");
+    const GatedRow multiply = isPlainFloat(gate) ? gatedRow(activation) : nullptr;
+    if (multiply == nullptr)
+        return gatedReference(gate, up, activation);
     const std::int64_t width = gate.size(1);
     at::Tensor out = at::empty(gate.sizes(), gate.options());
     const auto* gateData = gate.const_data_ptr<float>();
     const auto* upData = up.const_data_ptr<float>();
     auto* result = out.mutable_data_ptr<float>();
-    const auto multiply = elementwiseKernels(bestInstructionSet()).swiGlu;
     at::parallel_for(0, gate.size(0), rowGrain(width), [&](std::int64_t first, std::int64_t end) {
         for (std::int64_t n = first; n < end; ++n)
             multiply(gateData + n * gate.stride(0), upData + n * up.stride(0), result + n * width,

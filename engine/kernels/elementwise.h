@@ -18,9 +18,23 @@ void rotate(at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, RotaryP
 at::Tensor rotateReference(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
                            RotaryPairing pairing);
 
-/// silu(gate) * up, element by element, both [N, F] with a contiguous last dimension. \returns [N,
-/// F].
-at::Tensor swiGlu(const at::Tensor& gate, const at::Tensor& up);
-at::Tensor swiGluReference(const at::Tensor& gate, const at::Tensor& up);
+/// (x - mean) / sqrt(variance + epsilon) * gain + bias, sums in float32. x [N, E] contiguous, gain
+/// and bias [E] float32. \returns [N, E], dtype of x.
+at::Tensor layerNorm(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bias,
+                     double epsilon);
+/// The same written out in float64.
+at::Tensor layerNormReference(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bias,
+                              double epsilon);
+
+/// act(gate) * up, element by element, both [N, F] with a contiguous last dimension; ClampedSilu's
+/// formula is in model_config.h. \returns [N, F].
+at::Tensor gated(const at::Tensor& gate, const at::Tensor& up, Activation activation);
+at::Tensor gatedReference(const at::Tensor& gate, const at::Tensor& up, Activation activation);
+
+/// act(x) of a feed-forward without a gate. \param activation  not ClampedSilu
+at::Tensor activated(const at::Tensor& x, Activation activation);
+
+/// cap * tanh(x / cap) in place.
+void softCap(at::Tensor& x, double cap);
 
 } // namespace kvscope

@@ -108,17 +108,43 @@ __m256 exponential(__m256 x)
     return _mm256_mul_ps(series, _mm256_castsi256_ps(_mm256_slli_epi32(exponent, 23)));
 }
 
-__m256 siluTimes(__m256 gate, __m256 up)
+/// x sigmoid(z)
+__m256 timesSigmoid(__m256 x, __m256 z)
 {
-    const __m256 e = exponential(_mm256_sub_ps(_mm256_setzero_ps(), gate));
-    return _mm256_mul_ps(_mm256_div_ps(gate, _mm256_add_ps(_mm256_set1_ps(1.0F), e)), up);
+    const __m256 e = exponential(_mm256_sub_ps(_mm256_setzero_ps(), z));
+    return _mm256_div_ps(x, _mm256_add_ps(_mm256_set1_ps(1.0F), e));
 }
 
-void swiGluRow(const float* gate, const float* up, float* out, std::int64_t count)
+__m256 siluTimes(__m256 gate, __m256 up)
+{
+    return _mm256_mul_ps(timesSigmoid(gate, gate), up);
+}
+
+__m256 geluTanhTimes(__m256 gate, __m256 up)
+{
+    // (1 + tanh(z)) / 2 is sigmoid(2z)
+    const __m256 cubic = _mm256_mul_ps(_mm256_mul_ps(gate, gate),
+                                       _mm256_mul_ps(gate, _mm256_set1_ps(kGeluTanhCubic)));
+    const __m256 z = _mm256_mul_ps(_mm256_add_ps(gate, cubic), _mm256_set1_ps(2 * kGeluTanhFactor));
+    return _mm256_mul_ps(timesSigmoid(gate, z), up);
+}
+
+__m256 clampedSiluTimes(__m256 gate, __m256 up)
+{
+    const __m256 limit = _mm256_set1_ps(kGateLimit);
+    // A NaN in the second operand comes through min and max.
+    const __m256 g = _mm256_min_ps(limit, gate);
+    const __m256 u = _mm256_max_ps(_mm256_set1_ps(-kGateLimit), _mm256_min_ps(limit, up));
+    return _mm256_mul_ps(timesSigmoid(g, _mm256_mul_ps(g, _mm256_set1_ps(kGateAlpha))),
+                         _mm256_add_ps(u, _mm256_set1_ps(1.0F)));
+}
+
+template <__m256 (*Gate)(__m256 gate, __m256 up)>
+void gatedRow(const float* gate, const float* up, float* out, std::int64_t count)
 {
     std::int64_t i = 0;
     for (; i + 8 <= count; i += 8)
-        _mm256_storeu_ps(out + i, siluTimes(_mm256_loadu_ps(gate + i), _mm256_loadu_ps(up + i)));
+        _mm256_storeu_ps(out + i, Gate(_mm256_loadu_ps(gate + i), _mm256_loadu_ps(up + i)));
     if (i == count)
         return;
     // The rest goes through a full register, so that an element's value does not depend on its
@@ -127,7 +153,7 @@ void swiGluRow(const float* gate, const float* up, float* out, std::int64_t coun
     float rest[2][8] = {};
     std::memcpy(rest[0], gate + i, bytes);
     std::memcpy(rest[1], up + i, bytes);
-    _mm256_storeu_ps(rest[0], siluTimes(_mm256_loadu_ps(rest[0]), _mm256_loadu_ps(rest[1])));
+    _mm256_storeu_ps(rest[0], Gate(_mm256_loadu_ps(rest[0]), _mm256_loadu_ps(rest[1])));
     std::memcpy(out + i, rest[0], bytes);
 }
 
@@ -135,7 +161,9 @@ void swiGluRow(const float* gate, const float* up, float* out, std::int64_t coun
 
 const ElementwiseKernels& avx2ElementwiseKernels()
 {
-    static constexpr ElementwiseKernels kKernels{rmsNormRow, rotateAdjacent, rotateHalf, swiGluRow};
+    static constexpr ElementwiseKernels kKernels{
+        rmsNormRow,          rotateAdjacent,          rotateHalf,
+        gatedRow<siluTimes>, gatedRow<geluTanhTimes>, gatedRow<clampedSiluTimes>};
     return kKernels;
 }
 

@@ -4,7 +4,7 @@
 
 namespace kvscope {
 
-// The loops of rmsNorm(), rotate() and swiGlu() on raw pointers. Nothing is included that brings
+// The loops of rmsNorm(), rotate() and gated() on raw pointers. Nothing is included that brings
 // inline functions along; linear_kernels.h says why.
 
 struct ElementwiseKernels
@@ -17,8 +17,17 @@ struct ElementwiseKernels
                            std::int64_t numPairs) = nullptr;
     void (*rotateHalf)(float* head, const float* cos, const float* sin,
                        std::int64_t numPairs) = nullptr;
-    /// out = silu(gate) * up. \param out  may be gate or up
-    void (*swiGlu)(const float* gate, const float* up, float* out, std::int64_t count) = nullptr;
+    /// out = act(gate) * up. \param out  may be gate or up
+    void (*gatedSilu)(const float* gate, const float* up, float* out, std::int64_t count) = nullptr;
+    void (*gatedGeluTanh)(const float* gate, const float* up, float* out,
+                          std::int64_t count) = nullptr;
+    void (*gatedClampedSilu)(const float* gate, const float* up, float* out,
+                             std::int64_t count) = nullptr;
 };
+
+inline constexpr float kGeluTanhFactor = 0.7978845608028654F; ///< sqrt(2 / pi)
+inline constexpr float kGeluTanhCubic = 0.044715F;
+inline constexpr float kGateLimit = 7.0F;   ///< kClampedSiluLimit of model_config.h
+inline constexpr float kGateAlpha = 1.702F; ///< kClampedSiluAlpha
 
 } // namespace kvscope

@@ -1,5 +1,6 @@
 #include "engine/kernels/elementwise_paths.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace kvscope {
@@ -37,17 +38,36 @@ void rotateHalf(float* head, const float* cos, const float* sin, std::int64_t nu
         rotatePair(head[i], head[i + numPairs], cos[i], sin[i]);
 }
 
-void swiGluRow(const float* gate, const float* up, float* out, std::int64_t count)
+void gatedSilu(const float* gate, const float* up, float* out, std::int64_t count)
 {
     for (std::int64_t i = 0; i < count; ++i)
         out[i] = gate[i] / (1.0F + std::exp(-gate[i])) * up[i];
+}
+
+void gatedGeluTanh(const float* gate, const float* up, float* out, std::int64_t count)
+{
+    for (std::int64_t i = 0; i < count; ++i) {
+        const float x = gate[i];
+        const float inner = kGeluTanhFactor * (x + kGeluTanhCubic * x * x * x);
+        out[i] = 0.5F * x * (1.0F + std::tanh(inner)) * up[i];
+    }
+}
+
+void gatedClampedSilu(const float* gate, const float* up, float* out, std::int64_t count)
+{
+    for (std::int64_t i = 0; i < count; ++i) {
+        const float g = std::min(gate[i], kGateLimit);
+        const float u = std::clamp(up[i], -kGateLimit, kGateLimit);
+        out[i] = g / (1.0F + std::exp(-kGateAlpha * g)) * (u + 1.0F);
+    }
 }
 
 } // namespace
 
 const ElementwiseKernels& portableElementwiseKernels()
 {
-    static const ElementwiseKernels kernels{rmsNormRow, rotateAdjacent, rotateHalf, swiGluRow};
+    static const ElementwiseKernels kernels{rmsNormRow, rotateAdjacent, rotateHalf,
+                                            gatedSilu,  gatedGeluTanh,  gatedClampedSilu};
     return kernels;
 }
 

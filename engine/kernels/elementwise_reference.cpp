@@ -2,7 +2,11 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/clamp_max.h>
+#include <ATen/ops/gelu.h>
 #include <ATen/ops/rsqrt.h>
+#include <ATen/ops/sigmoid.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/stack.h>
 
@@ -34,9 +38,46 @@ at::Tensor rotateReference(const at::Tensor& x, const at::Tensor& cos, const at:
     return rotated.to(x.scalar_type());
 }
 
-at::Tensor swiGluReference(const at::Tensor& gate, const at::Tensor& up)
+at::Tensor layerNormReference(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bias,
+                              double epsilon)
 {
-    return (at::silu(gate.to(at::kFloat)) * up.to(at::kFloat)).to(gate.scalar_type());
+    const at::Tensor wide = x.to(at::kDouble);
+    const at::Tensor centred = wide - wide.mean(-1, /*keepdim=*/true);
+    const at::Tensor variance = centred.square().mean(-1, /*keepdim=*/true);
+    return (centred * at::rsqrt(variance + epsilon) * gain + bias).to(x.scalar_type());
+}
+
+at::Tensor gatedReference(const at::Tensor& gate, const at::Tensor& up, Activation activation)
+{
+    const at::Tensor wideGate = gate.to(at::kFloat);
+    const at::Tensor wideUp = up.to(at::kFloat);
+    if (activation != Activation::ClampedSilu)
+        return (activated(wideGate, activation) * wideUp).to(gate.scalar_type());
+    // Source: openai/gpt-oss, torch/model.py, swiglu().
+    const at::Tensor clampedGate = at::clamp_max(wideGate, kClampedSiluLimit);
+    const at::Tensor clampedUp = at::clamp(wideUp, -kClampedSiluLimit, kClampedSiluLimit);
+    return (clampedGate * at::sigmoid(clampedGate * kClampedSiluAlpha) * (clampedUp + 1.0))
+        .to(gate.scalar_type());
+}
+
+at::Tensor activated(const at::Tensor& x, Activation activation)
+{
+    switch (activation) {
+    case Activation::Silu:
+        return at::silu(x);
+    case Activation::Gelu:
+        return at::gelu(x);
+    case Activation::GeluTanh:
+        return at::gelu(x, "tanh");
+    case Activation::ClampedSilu:
+        break;
+    }
+    TORCH_CHECK(false, "activated: a clamped SiLU needs a gate");
+}
+
+void softCap(at::Tensor& x, double cap)
+{
+    x.div_(cap).tanh_().mul_(cap);
 }
 
 } // namespace kvscope

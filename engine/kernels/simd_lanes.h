@@ -199,6 +199,15 @@ KVSCOPE_INLINE Lanes expOf(Lanes x)
     return x < lowest ? Lanes{} : y * power;
 }
 
+/// cap * tanh(x / cap). Absolute error below cap * 2e-7.
+KVSCOPE_INLINE Lanes softCapped(Lanes x, float cap)
+{
+    const Lanes magnitude = x < Lanes{} ? -x : x;
+    const Lanes e = expOf(magnitude * (-2.0F / cap));
+    const Lanes capped = cap * ((1.0F - e) / (1.0F + e));
+    return x < Lanes{} ? -capped : capped;
+}
+
 KVSCOPE_INLINE float sumOf(Lanes lanes)
 {
     float sum = 0.0F;

@@ -10,12 +10,13 @@
 #include "engine/model/feed_forward.h"
 #include "engine/model/rotary.h"
 
+#include <ATen/ops/arange.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace kvscope {
 namespace {
@@ -92,7 +93,8 @@ struct Decoder::Impl
     ComputeType compute = ComputeType::Auto;
     at::ScalarType cacheType = at::kBFloat16;
     DecoderWeights weights;
-    std::map<std::int64_t, RotaryTable> rotary; ///< by the number of identity pairs
+    std::vector<RotaryTable> rotary;
+    std::vector<std::size_t> rotaryOfLayer; ///< index into `rotary`, by layer
 
     const ModelConfig& config() const { return checkpoint->config; }
     ProductSettings products(KernelPath path) const
@@ -108,10 +110,17 @@ struct Decoder::Impl
     }
 
     void checkIds(const at::Tensor& ids) const;
-    std::map<std::int64_t, RotaryRows> rotaryRows(std::int64_t firstPosition,
-                                                  std::int64_t count) const;
-    at::Tensor normalised(const at::Tensor& x, const at::Tensor& gain, KernelPath path) const;
-    at::Tensor attend(const at::Tensor& x, std::int64_t layer, const RotaryRows& rows,
+    void makeRotaryTables();
+    /// For each table, the chunk's rows on the device.
+    std::vector<RotaryRows> rotaryRows(std::int64_t firstPosition, std::int64_t count,
+                                       std::int64_t plannedLength) const;
+    at::Tensor normalised(const at::Tensor& x, const NormWeights& norm, KernelPath path) const;
+    at::Tensor embedded(const at::Tensor& ids, std::int64_t firstPosition) const;
+    at::Tensor heads(const at::Tensor& normed, const LinearWeights& linear, const NormWeights& norm,
+                     at::IntArrayRef shape, const ForwardOptions& options) const;
+    void rotateHeads(at::Tensor& x, std::int64_t layer, const std::vector<RotaryRows>& rows,
+                     KernelPath path) const;
+    at::Tensor attend(const at::Tensor& x, std::int64_t layer, const std::vector<RotaryRows>& rows,
                       MixedKVCache* cache, const ForwardOptions& options,
                       std::int64_t firstPosition) const;
     at::Tensor transform(const at::Tensor& x, std::int64_t layer,
@@ -135,56 +144,103 @@ void Decoder::Impl::checkIds(const at::Tensor& ids) const
                             formatCount(config().vocabularySize) + " ids");
 }
 
-std::map<std::int64_t, RotaryRows> Decoder::Impl::rotaryRows(std::int64_t firstPosition,
-                                                             std::int64_t count) const
+void Decoder::Impl::makeRotaryTables()
 {
-    std::map<std::int64_t, RotaryRows> rows;
-    for (const auto& [identityPairs, table] : rotary) {
-        RotaryRows made = table.rows(firstPosition, count);
-        rows.emplace(identityPairs, RotaryRows{made.cos.to(device), made.sin.to(device)});
+    std::map<std::pair<const RotaryConfig*, std::int64_t>, std::size_t> known;
+    for (const LayerConfig& layer : config().layers) {
+        const RotaryConfig& own = config().rotaryOf(layer);
+        const auto [place, isNew] = known.try_emplace({&own, layer.identityPairs}, rotary.size());
+        if (isNew)
+            rotary.emplace_back(own, config().headDim, layer.identityPairs);
+        rotaryOfLayer.push_back(place->second);
+    }
+}
+
+std::vector<RotaryRows> Decoder::Impl::rotaryRows(std::int64_t firstPosition, std::int64_t count,
+                                                  std::int64_t plannedLength) const
+{
+    std::vector<RotaryRows> rows;
+    if (config().hasLearnedPositions)
+        return rows;
+    const std::int64_t length = std::max(plannedLength, firstPosition + count);
+    for (const RotaryTable& table : rotary) {
+        RotaryRows made = table.rows(firstPosition, count, length);
+        rows.push_back({made.cos.to(device), made.sin.to(device)});
     }
     return rows;
 }
 
-at::Tensor Decoder::Impl::normalised(const at::Tensor& x, const at::Tensor& gain,
+at::Tensor Decoder::Impl::normalised(const at::Tensor& x, const NormWeights& norm,
                                      KernelPath path) const
 {
-    return path == KernelPath::Reference ? rmsNormReference(x, gain, config().normEpsilon)
-                                         : rmsNorm(x, gain, config().normEpsilon);
+    if (!norm.gain.defined())
+        return x;
+    const bool isReference = path == KernelPath::Reference;
+    const double epsilon = config().normEpsilon;
+    if (config().norm == NormKind::Layer)
+        return isReference ? layerNormReference(x, norm.gain, norm.bias, epsilon)
+                           : layerNorm(x, norm.gain, norm.bias, epsilon);
+    return isReference ? rmsNormReference(x, norm.gain, epsilon) : rmsNorm(x, norm.gain, epsilon);
 }
 
-at::Tensor Decoder::Impl::attend(const at::Tensor& x, std::int64_t layer, const RotaryRows& rows,
-                                 MixedKVCache* cache, const ForwardOptions& options,
-                                 std::int64_t firstPosition) const
+/// \param ids  [B, T] \returns [B, T, E]
+at::Tensor Decoder::Impl::embedded(const at::Tensor& ids, std::int64_t firstPosition) const
+{
+    const std::int64_t T = ids.size(1);
+    at::Tensor x = lookUpRows(weights.embedding, ids.flatten().to(device).contiguous());
+    if (config().embeddingScale != 1.0)
+        x = x.mul(config().embeddingScale);
+    x = x.view({ids.size(0), T, config().modelWidth});
+    if (config().hasLearnedPositions)
+        x = x +
+            lookUpRows(weights.positions, at::arange(firstPosition, firstPosition + T,
+                                                     at::TensorOptions(at::kLong).device(device)));
+    return x.to(activationType()).contiguous();
+}
+
+/// A projection of the normalised input as heads, [B, T, heads, D], normalised where the family
+/// does.
+at::Tensor Decoder::Impl::heads(const at::Tensor& normed, const LinearWeights& linear,
+                                const NormWeights& norm, at::IntArrayRef shape,
+                                const ForwardOptions& options) const
+{
+    const at::Tensor projected = product(normed, linear, products(options.path));
+    if (config().queryKeyNorm == QueryKeyNorm::All)
+        return normalised(projected, norm, options.path).view(shape);
+    return normalised(projected.view({-1, config().headDim}), norm, options.path).view(shape);
+}
+
+void Decoder::Impl::rotateHeads(at::Tensor& x, std::int64_t layer,
+                                const std::vector<RotaryRows>& rows, KernelPath path) const
+{
+    const auto index = static_cast<std::size_t>(layer);
+    if (!config().layers[index].isRotated)
+        return;
+    const std::size_t table = rotaryOfLayer[index];
+    const RotaryPairing pairing = rotary[table].pairing();
+    at::Tensor part = x.narrow(3, 0, rotary[table].rotatedDim());
+    if (path == KernelPath::Reference)
+        part.copy_(rotateReference(part, rows[table].cos, rows[table].sin, pairing));
+    else
+        rotate(part, rows[table].cos, rows[table].sin, pairing);
+}
+
+at::Tensor Decoder::Impl::attend(const at::Tensor& x, std::int64_t layer,
+                                 const std::vector<RotaryRows>& rows, MixedKVCache* cache,
+                                 const ForwardOptions& options, std::int64_t firstPosition) const
 {
     const LayerWeights& w = weights.layers[static_cast<std::size_t>(layer)];
     const LayerConfig& shape = config().layers[static_cast<std::size_t>(layer)];
     const ModelConfig& c = config();
     const std::int64_t B = x.size(0);
     const std::int64_t T = x.size(1);
-    const ProductSettings settings = products(options.path);
     const at::Tensor normed =
         normalised(x.view({B * T, c.modelWidth}), w.attentionNorm, options.path);
-
-    at::Tensor q = product(normed, w.query, settings).view({B, T, c.numHeads, c.headDim});
-    at::Tensor k;
-    at::Tensor v;
-    if (w.keyValue.rows > 0) {
-        const at::Tensor fused =
-            product(normed, w.keyValue, settings).view({B, T, 2, c.numKvHeads, c.headDim});
-        k = fused.select(2, 0);
-        v = fused.select(2, 1);
-    } else {
-        k = product(normed, w.key, settings).view({B, T, c.numKvHeads, c.headDim});
-        v = product(normed, w.value, settings).view({B, T, c.numKvHeads, c.headDim});
-    }
-    if (options.path == KernelPath::Reference) {
-        q = rotateReference(q, rows.cos, rows.sin, c.rotary.pairing);
-        k = rotateReference(k, rows.cos, rows.sin, c.rotary.pairing);
-    } else {
-        rotate(q, rows.cos, rows.sin, c.rotary.pairing);
-        rotate(k, rows.cos, rows.sin, c.rotary.pairing);
-    }
+    at::Tensor q = heads(normed, w.query, w.queryNorm, {B, T, c.numHeads, c.headDim}, options);
+    at::Tensor k = heads(normed, w.key, w.keyNorm, {B, T, c.numKvHeads, c.headDim}, options);
+    const at::Tensor v = heads(normed, w.value, {}, {B, T, c.numKvHeads, c.headDim}, options);
+    rotateHeads(q, layer, rows, options.path);
+    rotateHeads(k, layer, rows, options.path);
 
     const at::Tensor keys = k.transpose(1, 2);
     const at::Tensor values = v.transpose(1, 2);
@@ -194,14 +250,17 @@ at::Tensor Decoder::Impl::attend(const at::Tensor& x, std::int64_t layer, const 
     else
         view.add({keys, values, firstPosition});
 
-    AttentionSettings attentionSettings;
-    attentionSettings.scale = 1.0 / std::sqrt(static_cast<double>(c.headDim));
-    attentionSettings.window = shape.kind == LayerKind::Windowed ? shape.window : 0;
-    attentionSettings.sinks = w.sink;
+    AttentionSettings settings;
+    settings.scale = c.scoreScale();
+    settings.window = shape.kind == LayerKind::Windowed ? shape.window : 0;
+    settings.softCap = c.attentionSoftCap;
+    settings.sinks = w.sink;
     const at::Tensor mixed = options.path == KernelPath::Reference
-                                 ? attentionReference(q, view, firstPosition, attentionSettings)
-                                 : attention(q, view, firstPosition, attentionSettings);
-    return product(mixed.reshape({B * T, c.numHeads * c.headDim}), w.output, settings).view_as(x);
+                                 ? attentionReference(q, view, firstPosition, settings)
+                                 : attention(q, view, firstPosition, settings);
+    const at::Tensor out =
+        product(mixed.reshape({B * T, c.numHeads * c.headDim}), w.output, products(options.path));
+    return normalised(out, w.attentionPostNorm, options.path).view_as(x);
 }
 
 at::Tensor Decoder::Impl::transform(const at::Tensor& x, std::int64_t layer,
@@ -209,14 +268,19 @@ at::Tensor Decoder::Impl::transform(const at::Tensor& x, std::int64_t layer,
 {
     const LayerWeights& w = weights.layers[static_cast<std::size_t>(layer)];
     const ProductSettings settings = products(options.path);
+    const Activation activation = config().activation;
     const at::Tensor normed =
         normalised(x.view({x.size(0) * x.size(1), x.size(2)}), w.feedForwardNorm, options.path);
-    if (!config().experts)
-        return feedForward(normed, w.dense, settings).view_as(x);
-    const Routing routing = route(normed, w.experts, settings);
-    if (options.hooks != nullptr && options.hooks->afterRouting)
-        options.hooks->afterRouting(layer, routing.experts);
-    return mixtureOfExperts(normed, w.experts, routing, settings).view_as(x);
+    at::Tensor out;
+    if (config().layers[static_cast<std::size_t>(layer)].hasExperts) {
+        const Routing routing = route(normed, w.experts, *config().experts, settings);
+        if (options.hooks != nullptr && options.hooks->afterRouting)
+            options.hooks->afterRouting(layer, routing.experts);
+        out = mixtureOfExperts(normed, w.experts, routing, activation, settings);
+    } else {
+        out = feedForward(normed, w.dense, activation, settings);
+    }
+    return normalised(out, w.feedForwardPostNorm, options.path).view_as(x);
 }
 
 at::Tensor Decoder::Impl::runLayers(const at::Tensor& ids, MixedKVCache* cache,
@@ -229,23 +293,24 @@ at::Tensor Decoder::Impl::runLayers(const at::Tensor& ids, MixedKVCache* cache,
         throw ArgumentError("the cache was made for batch " + std::to_string(cache->shape().batch) +
                             ", the ids have batch " + std::to_string(B));
     const std::int64_t firstPosition = cache != nullptr ? cache->seqLen() : options.firstPosition;
+    if (config().hasLearnedPositions && firstPosition + T > config().trainedPositions)
+        throw ArgumentError("position " + formatCount(firstPosition + T - 1) + " lies beyond the " +
+                            formatCount(config().trainedPositions) + " positions that " +
+                            config().architecture + " has learned");
     OpenChunk chunk(cache, T);
-    const auto rows = rotaryRows(firstPosition, T);
-    at::Tensor x = lookUpRows(weights.embedding, ids.reshape({B * T}).to(device).contiguous())
-                       .to(activationType())
-                       .view({B, T, config().modelWidth});
+    const auto rows = rotaryRows(firstPosition, T, options.plannedLength);
+    at::Tensor x = embedded(ids, firstPosition);
     const auto watch = [&](std::int64_t layer) {
         if (options.hooks != nullptr && options.hooks->afterLayer)
             options.hooks->afterLayer(layer, x);
     };
     watch(-1);
+    const double scale = config().residualScale;
     for (std::int64_t layer = 0; layer < config().numLayers(); ++layer) {
         if (options.stop.stop_requested())
             throw Stopped{};
-        const std::int64_t identityPairs =
-            config().layers[static_cast<std::size_t>(layer)].identityPairs;
-        x.add_(attend(x, layer, rows.at(identityPairs), cache, options, firstPosition));
-        x.add_(transform(x, layer, options));
+        x.add_(attend(x, layer, rows, cache, options, firstPosition), scale);
+        x.add_(transform(x, layer, options), scale);
         watch(layer);
     }
     chunk.commit();
@@ -261,9 +326,7 @@ Decoder::Decoder(std::shared_ptr<const Checkpoint> checkpoint, DecoderOptions op
     m_impl->compute = resolvedType(*m_impl->checkpoint, options.computeType);
     m_impl->cacheType = cacheScalarType(options.cacheType, m_impl->compute);
     m_impl->weights = loadWeights(*m_impl->checkpoint, m_impl->device, m_impl->compute, options);
-    for (const LayerConfig& layer : config().layers)
-        m_impl->rotary.try_emplace(layer.identityPairs, config().rotary, config().headDim,
-                                   layer.identityPairs);
+    m_impl->makeRotaryTables();
 }
 
 Decoder::~Decoder() = default;
@@ -304,7 +367,19 @@ std::uint64_t Decoder::weightBytes() const
 
 std::uint64_t Decoder::activeWeightBytes() const
 {
-    return activeBytes(m_impl->weights);
+    const auto& experts = config().experts;
+    return activeBytes(m_impl->weights, experts ? experts->numActive : 0);
+}
+
+bool Decoder::rotatesByPlan() const
+{
+    return std::holds_alternative<LongRotary>(config().rotary.scheme);
+}
+
+bool Decoder::rotatesAlike(std::int64_t a, std::int64_t b) const
+{
+    const auto* rotary = std::get_if<LongRotary>(&config().rotary.scheme);
+    return rotary == nullptr || (a > rotary->originalPositions) == (b > rotary->originalPositions);
 }
 
 MixedKVCache Decoder::makeCache(std::int64_t batch, std::int64_t ringSlack) const
@@ -347,7 +422,13 @@ at::Tensor Decoder::forwardHidden(const at::Tensor& ids, MixedKVCache* cache,
 at::Tensor Decoder::head(const at::Tensor& hidden, KernelPath path) const
 {
     const c10::InferenceMode inference;
-    return product(hidden, m_impl->weights.head, m_impl->products(path)).to(at::kFloat);
+    at::Tensor logits =
+        product(hidden, m_impl->weights.head, m_impl->products(path)).to(at::kFloat);
+    if (config().logitScale != 1.0)
+        logits.mul_(config().logitScale);
+    if (config().finalSoftCap > 0.0)
+        softCap(logits, config().finalSoftCap);
+    return logits;
 }
 
 } // namespace kvscope

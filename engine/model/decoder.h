@@ -58,7 +58,10 @@ struct ForwardOptions
     LogitPositions logits = LogitPositions::Last;
     KernelPath path = KernelPath::Fast;
     std::int64_t firstPosition = 0; ///< without a cache only: position of ids[:, 0]
-    std::stop_token stop;           ///< looked at between layers
+    /// Sequence length that length-dependent rotations (dynamic, longrope) are made for, where it
+    /// is above the length so far.
+    std::int64_t plannedLength = 0;
+    std::stop_token stop; ///< looked at between layers
     const ForwardHooks* hooks = nullptr;
 };
 
@@ -88,6 +91,13 @@ public:
     /// the unread rows of the embedding.
     std::uint64_t activeWeightBytes() const;
 
+    /// Whether the rotation is chosen from how long a sequence is to become (longrope), so that
+    /// ForwardOptions::plannedLength ought to be given. (Dynamic rotation follows the length so far.)
+    bool rotatesByPlan() const;
+    /// Whether keys made for sequences of `a` and of `b` tokens are the same: not so where longrope
+    /// takes another list of divisors.
+    bool rotatesAlike(std::int64_t a, std::int64_t b) const;
+
     /// An empty cache for this model.
     /// \param ringSlack  see CacheShape
     MixedKVCache makeCache(std::int64_t batch = 1, std::int64_t ringSlack = 0) const;
@@ -97,7 +107,8 @@ public:
     /// \param ids  [B, T] int64 on the CPU
     /// \param cache  null: the chunk attends to itself alone, from options.firstPosition on
     /// \returns logits float32 [B, n, V]: n = 1 (Last), T (All); an undefined tensor for None.
-    /// \throws ArgumentError for an id outside the vocabulary, Stopped, MemoryError
+    /// \throws ArgumentError for an id outside the vocabulary or a position beyond the learned
+    /// ones, Stopped, MemoryError
     at::Tensor forward(const at::Tensor& ids, MixedKVCache* cache,
                        const ForwardOptions& options = {});
 

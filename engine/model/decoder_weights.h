@@ -11,42 +11,62 @@
 
 namespace kvscope {
 
-/// A gated feed-forward's matrices: down(silu(gate x) * up x).
+/// A linear layer: x W^T + b.
+struct LinearWeights
+{
+    WeightMatrix weight; ///< without rows where the family has none
+    at::Tensor bias;     ///< [out] float32; undefined: none
+
+    explicit operator bool() const { return weight.rows > 0; }
+};
+
+/// A norm's gain and, of a LayerNorm, its bias: float32 [E]. An undefined gain says there is none.
+struct NormWeights
+{
+    at::Tensor gain;
+    at::Tensor bias;
+};
+
+/// down(act(gate x) * up x); without a gate down(act(up x)).
 struct FeedForwardWeights
 {
-    WeightMatrix gate; ///< [F, E]
-    WeightMatrix up;   ///< [F, E]
-    WeightMatrix down; ///< [E, F]
+    LinearWeights gate; ///< [F, E]
+    LinearWeights up;   ///< [F, E]
+    LinearWeights down; ///< [E, F]
 };
 
 /// Routed and shared experts of one layer.
 struct MoEWeights
 {
-    WeightMatrix router; ///< [experts, E]
+    LinearWeights router; ///< [experts, E]
     std::vector<FeedForwardWeights> experts;
     std::vector<FeedForwardWeights> shared;
-    std::int64_t numActive = 0;
+    WeightMatrix sharedGate; ///< [1, E]; without rows: shared experts count 1
 };
 
 struct LayerWeights
 {
-    at::Tensor attentionNorm; ///< [E] float32
-    WeightMatrix query;       ///< [H * D, E]
-    WeightMatrix key;         ///< [Hkv * D, E]; without rows where fused
-    WeightMatrix value;
-    WeightMatrix keyValue;      ///< [2 * Hkv * D, E], keys first; without rows where separate
-    WeightMatrix output;        ///< [E, H * D]
-    at::Tensor sink;            ///< [H] float32, clamped; undefined: none
-    at::Tensor feedForwardNorm; ///< [E] float32
-    FeedForwardWeights dense;   ///< without rows where there are experts
-    MoEWeights experts;         ///< empty where dense
+    NormWeights attentionNorm;
+    LinearWeights query;   ///< [H * D, E]
+    LinearWeights key;     ///< [Hkv * D, E]
+    LinearWeights value;   ///< [Hkv * D, E]
+    NormWeights queryNorm; ///< [D] or [H * D]
+    NormWeights keyNorm;   ///< [D] or [Hkv * D]
+    LinearWeights output;  ///< [E, H * D]
+    at::Tensor sink;       ///< [H] float32, clamped where the family does; undefined: none
+    NormWeights attentionPostNorm;
+    NormWeights feedForwardNorm;
+    FeedForwardWeights dense; ///< without rows where there are experts
+    MoEWeights experts;       ///< empty where dense
+    NormWeights feedForwardPostNorm;
 };
 
 struct DecoderWeights
 {
     WeightMatrix embedding; ///< [V, E]
-    at::Tensor finalNorm;   ///< [E] float32
-    WeightMatrix head;      ///< [V, E]; the embedding where tied (the same memory)
+    WeightMatrix positions; ///< [positions, E]; without rows where they are not learned
+    NormWeights finalNorm;
+    WeightMatrix head; ///< [V, E]; the embedding where tied (the same memory)
     std::vector<LayerWeights> layers;
 };
 
@@ -67,7 +87,7 @@ DecoderWeights loadWeights(const Checkpoint& checkpoint, at::Device device, Comp
 
 /// Bytes of all weights in memory, the tied head counted once.
 std::uint64_t totalBytes(const DecoderWeights& weights);
-/// Bytes that one decode step at batch 1 reads.
-std::uint64_t activeBytes(const DecoderWeights& weights);
+/// Bytes that one decode step at batch 1 reads. \param activeExperts  of each layer's routed ones
+std::uint64_t activeBytes(const DecoderWeights& weights, std::int64_t activeExperts);
 
 } // namespace kvscope

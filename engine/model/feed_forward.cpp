@@ -4,6 +4,7 @@
 #include "engine/kernels/linear.h"
 
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/topk.h>
 #include <ATen/ops/zeros_like.h>
@@ -42,27 +43,39 @@ at::Tensor product(const at::Tensor& x, const WeightMatrix& weight, const Produc
                                                   : linear(x, weight, settings.precision);
 }
 
-at::Tensor feedForward(const at::Tensor& x, const FeedForwardWeights& weights,
-                       const ProductSettings& settings)
+at::Tensor product(const at::Tensor& x, const LinearWeights& linear,
+                   const ProductSettings& settings)
 {
-    const at::Tensor gate = product(x, weights.gate, settings);
+    at::Tensor y = product(x, linear.weight, settings);
+    return linear.bias.defined() ? y.add_(linear.bias) : y;
+}
+
+at::Tensor feedForward(const at::Tensor& x, const FeedForwardWeights& weights,
+                       Activation activation, const ProductSettings& settings)
+{
     const at::Tensor up = product(x, weights.up, settings);
-    const at::Tensor hidden =
-        settings.path == KernelPath::Reference ? swiGluReference(gate, up) : swiGlu(gate, up);
+    if (!weights.gate)
+        return product(activated(up, activation), weights.down, settings);
+    const at::Tensor gate = product(x, weights.gate, settings);
+    const at::Tensor hidden = settings.path == KernelPath::Reference
+                                  ? gatedReference(gate, up, activation)
+                                  : gated(gate, up, activation);
     return product(hidden, weights.down, settings);
 }
 
-Routing route(const at::Tensor& x, const MoEWeights& moe, const ProductSettings& settings)
+Routing route(const at::Tensor& x, const MoEWeights& moe, const MoEConfig& config,
+              const ProductSettings& settings)
 {
     const at::Tensor logits = product(x, moe.router, settings);
     const auto [probabilities, experts] =
-        at::topk(at::softmax(logits, -1, at::kFloat), moe.numActive);
-    return {experts.cpu().contiguous(),
-            probabilities.div(probabilities.sum(-1, true)).cpu().contiguous()};
+        at::topk(at::softmax(logits, -1, at::kFloat), config.numActive);
+    const at::Tensor weights =
+        config.normalisesWeights ? probabilities.div(probabilities.sum(-1, true)) : probabilities;
+    return {experts.cpu().contiguous(), weights.cpu().contiguous()};
 }
 
 at::Tensor mixtureOfExperts(const at::Tensor& x, const MoEWeights& moe, const Routing& routing,
-                            const ProductSettings& settings)
+                            Activation activation, const ProductSettings& settings)
 {
     at::Tensor sum = at::zeros_like(x);
     std::vector<Visitors> visitors = visitorsByExpert(routing, moe.experts.size());
@@ -74,17 +87,22 @@ at::Tensor mixtureOfExperts(const at::Tensor& x, const MoEWeights& moe, const Ro
         if (count == x.size(0)) { // one token, or all of them: nothing to gather
             const at::Tensor weights =
                 at::from_blob(group.weights.data(), {count, 1}, at::kFloat).to(x.options());
-            sum.add_(feedForward(x, moe.experts[e], settings).mul_(weights));
+            sum.add_(feedForward(x, moe.experts[e], activation, settings).mul_(weights));
             continue;
         }
         const at::Tensor rows = at::from_blob(group.rows.data(), {count}, at::kLong).to(x.device());
         const at::Tensor weights =
             at::from_blob(group.weights.data(), {count, 1}, at::kFloat).to(x.options());
-        const at::Tensor result = feedForward(x.index_select(0, rows), moe.experts[e], settings);
+        const at::Tensor result =
+            feedForward(x.index_select(0, rows), moe.experts[e], activation, settings);
         sum.index_add_(0, rows, result.mul_(weights));
     }
-    for (const FeedForwardWeights& shared : moe.shared)
-        sum.add_(feedForward(x, shared, settings));
+    for (const FeedForwardWeights& shared : moe.shared) {
+        at::Tensor result = feedForward(x, shared, activation, settings);
+        if (moe.sharedGate.rows > 0)
+            result.mul_(at::sigmoid(product(x, moe.sharedGate, settings)));
+        sum.add_(result);
+    }
     return sum;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/checkpoint/model_config.h"
 #include "engine/kernels/weight_matrix.h"
 #include "engine/model/decoder.h"
 #include "engine/model/decoder_weights.h"
@@ -15,27 +16,32 @@ struct ProductSettings
     Precision precision = Precision::Fast;
 };
 
-/// x W^T by the path and precision asked for; x [N, in], result [N, out].
+/// x W^T + b by the path and precision asked for; x [N, in], result [N, out].
 at::Tensor product(const at::Tensor& x, const WeightMatrix& weight,
                    const ProductSettings& settings);
+at::Tensor product(const at::Tensor& x, const LinearWeights& linear,
+                   const ProductSettings& settings);
 
-/// down(silu(gate x) * up x); x [N, E], result [N, E].
+/// down(act(gate x) * up x), or without a gate down(act(up x)); x [N, E], result [N, E].
 at::Tensor feedForward(const at::Tensor& x, const FeedForwardWeights& weights,
-                       const ProductSettings& settings);
+                       Activation activation, const ProductSettings& settings);
 
 /// Which experts a token goes to and how much each counts.
 struct Routing
 {
     at::Tensor experts; ///< [N, topK] int64, on the CPU, highest probability first
-    at::Tensor weights; ///< [N, topK] float32, on the CPU, sums to 1 per token
+    at::Tensor weights; ///< [N, topK] float32, on the CPU
 };
 
-/// Softmax over all experts in float32, the topK largest, renormalised.
-Routing route(const at::Tensor& x, const MoEWeights& moe, const ProductSettings& settings);
+/// Softmax over all experts in float32 and the topK largest, which sum to 1 per token where the
+/// configuration normalises them.
+Routing route(const at::Tensor& x, const MoEWeights& moe, const MoEConfig& config,
+              const ProductSettings& settings);
 
-/// Routed experts by weight plus every shared expert; x [N, E], result [N, E]. Few tokens visit
-/// their experts one by one, so that only those weights are read; many are grouped by expert.
+/// Routed experts by weight plus every shared expert (times its gate's sigmoid, where it has one);
+/// x [N, E], result [N, E]. Few tokens visit their experts one by one, so that only those weights
+/// are read; many are grouped by expert.
 at::Tensor mixtureOfExperts(const at::Tensor& x, const MoEWeights& moe, const Routing& routing,
-                            const ProductSettings& settings);
+                            Activation activation, const ProductSettings& settings);
 
 } // namespace kvscope

@@ -1,5 +1,7 @@
 #include "engine/checkpoint/architectures/gpt_oss_lite.h"
 
+#include "engine/checkpoint/architectures/hugging_face_tensors.h"
+
 #include <algorithm>
 #include <array>
 
@@ -27,14 +29,14 @@ void refuseForeignSwitches(const ConfigObject& yaml)
 RotaryConfig readRotary(const ConfigObject& yaml)
 {
     RotaryConfig rotary;
-    rotary.scheme = RotaryScheme::GptOssLite;
     rotary.pairing = RotaryPairing::Adjacent;
     rotary.base = yaml.requireNumber("rope_theta");
-    rotary.scale = yaml.requireNumber("yarn_scale_factor");
-    rotary.originalPositions = yaml.requireWholeNumber("yarn_original_max_seq_len");
-    rotary.betaFast = yaml.requireNumber("yarn_beta_fast");
-    rotary.betaSlow = yaml.requireNumber("yarn_beta_slow");
-    rotary.hasMscale = yaml.requireFlag("yarn_mscale");
+    rotary.scheme =
+        GptOssLiteRotary{.factor = yaml.requireNumber("yarn_scale_factor"),
+                         .originalPositions = yaml.requireWholeNumber("yarn_original_max_seq_len"),
+                         .betaFast = yaml.requireNumber("yarn_beta_fast"),
+                         .betaSlow = yaml.requireNumber("yarn_beta_slow"),
+                         .hasMscale = yaml.requireFlag("yarn_mscale")};
     return rotary;
 }
 
@@ -50,6 +52,7 @@ std::vector<LayerConfig> readLayers(const ConfigObject& yaml, std::int64_t headD
     std::vector<LayerConfig> layers(static_cast<std::size_t>(count));
     for (std::size_t i = 0; i < layers.size(); ++i) {
         layers[i].hasSink = hasSink;
+        layers[i].hasExperts = true;
         if (i % 2 == 0) {
             layers[i].kind = LayerKind::Windowed;
             layers[i].window = window;
@@ -63,33 +66,43 @@ std::vector<LayerConfig> readLayers(const ConfigObject& yaml, std::int64_t headD
 FeedForwardTensors bindExpert(const ModelConfig& config, TensorBinder& binder,
                               const std::string& prefix)
 {
-    const TensorBinder::Shape inner = {config.feedForwardDim, config.modelWidth};
-    return {.gate = binder.matrix(prefix + "w1.weight", inner),
-            .up = binder.matrix(prefix + "w3.weight", inner),
-            .down =
-                binder.matrix(prefix + "w2.weight", {config.modelWidth, config.feedForwardDim})};
+    const std::int64_t width = config.modelWidth;
+    const std::int64_t inner = config.expertDim();
+    return {.gate = bindLinear(binder, prefix + "w1.", inner, width, false),
+            .up = bindLinear(binder, prefix + "w3.", inner, width, false),
+            .down = bindLinear(binder, prefix + "w2.", width, inner, false)};
+}
+
+/// Queries apart, keys and values in one.
+void bindFusedPairs(const ModelConfig& config, TensorBinder& binder, const std::string& prefix,
+                    LayerTensors& layer)
+{
+    const std::int64_t width = config.modelWidth;
+    const std::int64_t queries = config.numHeads * config.headDim;
+    const std::int64_t keys = config.numKvHeads * config.headDim;
+    layer.query = bindLinear(binder, prefix + "q_proj.", queries, width, false);
+    const LinearTensors fused = bindLinear(binder, prefix + "kv_proj.", 2 * keys, width, false);
+    layer.key = partOf(fused, 0, keys);
+    layer.value = partOf(fused, keys, keys);
+    layer.output = bindLinear(binder, prefix + "o_proj.", width, queries, false);
 }
 
 LayerTensors bindLayer(const ModelConfig& config, TensorBinder& binder, std::int64_t index)
 {
-    const std::int64_t width = config.modelWidth;
-    const std::int64_t queryWidth = config.numHeads * config.headDim;
     const std::string block = "blocks." + std::to_string(index) + ".";
+    const MoEConfig& experts = *config.experts;
     LayerTensors layer;
-    layer.attentionNorm = binder.vector(block + "norm1.weight", width);
-    layer.query = binder.matrix(block + "attn.q_proj.weight", {queryWidth, width});
-    layer.keyValue = binder.matrix(block + "attn.kv_proj.weight",
-                                   {2 * config.numKvHeads * config.headDim, width});
-    layer.output = binder.matrix(block + "attn.o_proj.weight", {width, queryWidth});
+    layer.attentionNorm = bindNorm(config, binder, block + "norm1");
+    bindFusedPairs(config, binder, block + "attn.", layer);
     if (config.layers[static_cast<std::size_t>(index)].hasSink)
         layer.sink = binder.vector(block + "attn.sink_bias", config.numHeads);
-    layer.feedForwardNorm = binder.vector(block + "norm2.weight", width);
-    layer.router =
-        binder.matrix(block + "moe.router.gate.weight", {config.experts->numExperts, width});
-    for (std::int64_t e = 0; e < config.experts->numExperts; ++e)
+    layer.feedForwardNorm = bindNorm(config, binder, block + "norm2");
+    layer.router = bindLinear(binder, block + "moe.router.gate.", experts.numExperts,
+                              config.modelWidth, false);
+    for (std::int64_t e = 0; e < experts.numExperts; ++e)
         layer.experts.push_back(
             bindExpert(config, binder, block + "moe.experts." + std::to_string(e) + "."));
-    for (std::int64_t s = 0; s < config.experts->numShared; ++s)
+    for (std::int64_t s = 0; s < experts.numShared; ++s)
         layer.sharedExperts.push_back(
             bindExpert(config, binder, block + "moe.shared_experts." + std::to_string(s) + "."));
     return layer;
@@ -113,12 +126,13 @@ ModelConfig readGptOssLiteConfig(const ConfigObject& yaml)
     config.experts = MoEConfig{.numExperts = yaml.requireWholeNumber("n_routed_experts"),
                                .numActive = yaml.requireWholeNumber("n_activated_experts"),
                                .numShared = yaml.requireWholeNumber("n_shared_experts")};
+    config.clampsSinks = true;
     config.rotary = readRotary(yaml);
     config.layers = readLayers(yaml, config.headDim);
-    config.trainedPositions =
-        yaml.wholeNumber("max_seq_len").value_or(config.rotary.originalPositions);
+    const auto& yarn = std::get<GptOssLiteRotary>(config.rotary.scheme);
+    config.trainedPositions = yaml.wholeNumber("max_seq_len").value_or(yarn.originalPositions);
     config.extendedPositions = config.trainedPositions;
-    if (config.rotary.scale > 1.0)
+    if (yarn.factor > 1.0)
         config.extendedPositions =
             std::max(config.trainedPositions,
                      yaml.wholeNumber("yarn_target_seq_len").value_or(config.trainedPositions));
@@ -127,12 +141,11 @@ ModelConfig readGptOssLiteConfig(const ConfigObject& yaml)
 
 ModelTensors bindGptOssLite(const ModelConfig& config, TensorBinder& binder)
 {
-    const TensorBinder::Shape table = {config.vocabularySize, config.modelWidth};
     ModelTensors tensors;
-    tensors.embedding = binder.matrix("embed.weight", table);
-    tensors.finalNorm = binder.vector("norm.weight", config.modelWidth);
+    tensors.embedding = binder.matrix("embed.weight", config.vocabularySize, config.modelWidth);
+    tensors.finalNorm = bindNorm(config, binder, "norm");
     if (!config.hasTiedHead)
-        tensors.head = binder.matrix("head.weight", table);
+        tensors.head = bindLinear(binder, "head.", config.vocabularySize, config.modelWidth, false);
     for (std::int64_t i = 0; i < config.numLayers(); ++i)
         tensors.layers.push_back(bindLayer(config, binder, i));
     binder.finish("a GPT-OSS-Lite model of " + std::to_string(config.numLayers()) + " layers");

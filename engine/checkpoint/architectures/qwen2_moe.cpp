@@ -1,0 +1,69 @@
+#include "engine/checkpoint/architectures/family.h"
+#include "engine/checkpoint/architectures/gguf_config.h"
+#include "engine/checkpoint/architectures/hugging_face_config.h"
+#include "engine/checkpoint/architectures/hugging_face_tensors.h"
+#include "engine/checkpoint/architectures/qwen.h"
+
+#include <array>
+
+namespace kvscope {
+namespace {
+
+ModelConfig readHuggingFace(const ConfigObject& config)
+{
+    ModelConfig model = readCommonConfig(config, {.numKvHeads = 16});
+    model.architecture = "qwen2-moe";
+    model.hasQueryKeyValueBias = config.flag("qkv_bias").value_or(true);
+    readQwenWindows(config, model);
+    MoEConfig experts;
+    experts.numShared = 1;
+    experts.sharedDim = config.wholeNumber("shared_expert_intermediate_size").value_or(5632);
+    experts.hasSharedGate = true;
+    readQwenExperts(config, experts, model);
+    return model;
+}
+
+ModelTensors bindHuggingFace(const ModelConfig& config, TensorBinder& binder)
+{
+    return bindDecoder(config, binder, [&](const std::string& prefix, std::int64_t index) {
+        const std::string inner = prefix + "mlp.";
+        LayerTensors layer;
+        bindNorms(config, binder, prefix, {}, layer);
+        bindAttention(config, binder, prefix + "self_attn.", layer);
+        if (!config.layers[static_cast<std::size_t>(index)].hasExperts) {
+            layer.dense = bindFeedForward(config, binder, inner, config.feedForwardDim);
+            return layer;
+        }
+        bindExperts(config, binder, inner, layer);
+        layer.sharedExperts.push_back(
+            bindFeedForward(config, binder, inner + "shared_expert.", config.sharedExpertDim()));
+        layer.sharedGate = binder.matrix(inner + "shared_expert_gate.weight", 1, config.modelWidth);
+        return layer;
+    });
+}
+
+ModelConfig readGguf(const GgufFile& file)
+{
+    ModelConfig model = readCommonGguf(GgufSection(file));
+    model.architecture = "qwen2-moe";
+    if (model.experts) {
+        model.experts->hasSharedGate = model.experts->numShared > 0;
+        model.experts->normalisesWeights = false;
+    }
+    return model;
+}
+
+constexpr std::array<std::string_view, 1> kTypes = {"qwen2_moe"};
+constexpr std::array<std::string_view, 1> kGgufNames = {"qwen2moe"};
+
+} // namespace
+
+/// Qwen 1.5 and 2 with routed experts and a gated shared one.
+extern const Family kQwen2Moe;
+const Family kQwen2Moe = {.huggingFaceTypes = kTypes,
+                          .ggufArchitectures = kGgufNames,
+                          .readHuggingFace = readHuggingFace,
+                          .bindHuggingFace = bindHuggingFace,
+                          .readGguf = readGguf};
+
+} // namespace kvscope
