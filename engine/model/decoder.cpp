@@ -192,9 +192,9 @@ at::Tensor Decoder::Impl::embedded(const at::Tensor& ids, std::int64_t firstPosi
         x = x.mul(config().embeddingScale);
     x = x.view({ids.size(0), T, config().modelWidth});
     if (config().hasLearnedPositions)
-        x = x +
+        x = x.add(
             lookUpRows(weights.positions, at::arange(firstPosition, firstPosition + T,
-                                                     at::TensorOptions(at::kLong).device(device)));
+                                                     at::TensorOptions(at::kLong).device(device))));
     return x.to(activationType()).contiguous();
 }
 

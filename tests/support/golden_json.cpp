@@ -1,5 +1,6 @@
 #include "tests/support/golden_json.h"
 
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
@@ -7,7 +8,7 @@ namespace kvscope {
 
 std::string goldenPath(const std::string& relativePath)
 {
-    return std::string(KVSCOPE_TEST_DATA) + '/' + relativePath;
+    return (std::filesystem::path(KVSCOPE_TEST_DATA) / relativePath).string();
 }
 
 nlohmann::json readGoldenJson(const std::string& relativePath)

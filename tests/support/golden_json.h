@@ -5,7 +5,7 @@
 
 namespace kvscope {
 
-/// The whole path of a file below tests/golden.
+/// The whole path of a file below tests/golden; a whole path is given back as it is.
 std::string goldenPath(const std::string& relativePath);
 
 /// A JSON file below tests/golden.

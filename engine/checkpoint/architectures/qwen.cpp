@@ -18,7 +18,8 @@ void readQwenWindows(const ConfigObject& config, ModelConfig& model)
 
 void readQwenExperts(const ConfigObject& config, MoEConfig experts, ModelConfig& model)
 {
-    experts.numExperts = config.requireWholeNumber("num_experts");
+    const auto alias = config.wholeNumber("num_local_experts"); // transformers 5 writes this
+    experts.numExperts = alias ? *alias : config.requireWholeNumber("num_experts");
     experts.numActive = config.requireWholeNumber("num_experts_per_tok");
     experts.expertDim = config.requireWholeNumber("moe_intermediate_size");
     experts.normalisesWeights = config.flag("norm_topk_prob").value_or(false);
