@@ -10,6 +10,13 @@ namespace {
 
 constexpr std::size_t kNamesShown = 3;
 
+/// GGUF does not tell a vector from a matrix of one row.
+bool isRow(const TensorInfo& tensor, const TensorBinder::Shape& vector)
+{
+    return tensor.shape.size() == 2 && tensor.shape[0] == 1 && vector.size() == 1 &&
+           tensor.shape[1] == vector[0];
+}
+
 std::string fileName(const TensorFile& file)
 {
     return std::filesystem::path(file.path()).filename().string();
@@ -129,7 +136,7 @@ const TensorInfo* TensorBinder::bind(const std::string& name, const Shape& shape
         if (tensor == nullptr)
             continue;
         m_used.insert(name);
-        if (tensor->shape != shape)
+        if (tensor->shape != shape && !(use == Use::Vector && isRow(*tensor, shape)))
             failIn(fileName(*file), name + " is " + shapeText(tensor->shape) + ", " + m_configFile +
                                         " asks for " + shapeText(shape) +
                                         ". The two are probably from different runs.");

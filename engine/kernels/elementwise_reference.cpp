@@ -49,8 +49,10 @@ at::Tensor layerNormReference(const at::Tensor& x, const at::Tensor& gain, const
 
 at::Tensor gatedReference(const at::Tensor& gate, const at::Tensor& up, Activation activation)
 {
-    const at::Tensor wideGate = gate.to(at::kFloat);
-    const at::Tensor wideUp = up.to(at::kFloat);
+    // float64 inputs are computed in float64, which tests use to measure rounding.
+    const auto dtype = gate.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const at::Tensor wideGate = gate.to(dtype);
+    const at::Tensor wideUp = up.to(dtype);
     if (activation != Activation::ClampedSilu)
         return (activated(wideGate, activation) * wideUp).to(gate.scalar_type());
     // Source: openai/gpt-oss, torch/model.py, swiglu().

@@ -46,6 +46,7 @@ std::optional<MoEConfig> readExperts(const GgufSection& section)
     experts.numActive = section.requireCount("expert_used_count");
     experts.expertDim = section.count("expert_feed_forward_length").value_or(0);
     experts.numShared = section.count("expert_shared_feed_forward_length") ? 1 : 0;
+    experts.normalisesWeights = section.flag("expert_weights_norm").value_or(true);
     experts.sharedDim = section.count("expert_shared_feed_forward_length").value_or(0);
     return experts;
 }

@@ -44,11 +44,12 @@ ModelTensors bindHuggingFace(const ModelConfig& config, TensorBinder& binder)
 
 ModelConfig readGguf(const GgufFile& file)
 {
-    ModelConfig model = readCommonGguf(GgufSection(file));
+    const GgufSection section(file);
+    ModelConfig model = readCommonGguf(section);
     model.architecture = "qwen2-moe";
     if (model.experts) {
         model.experts->hasSharedGate = model.experts->numShared > 0;
-        model.experts->normalisesWeights = false;
+        model.experts->normalisesWeights = section.flag("expert_weights_norm").value_or(false);
     }
     return model;
 }

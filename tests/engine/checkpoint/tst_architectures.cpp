@@ -147,25 +147,38 @@ private Q_SLOTS:
                             const char* reason) {
             QTest::newRow(name) << QByteArray(from) << QByteArray(to) << reason;
         };
-        row("another family", R"("model_type": "llama")", R"("model_type": "gemma2")",
-            "config.json: model_type is gemma2; of Hugging Face folders, this version reads llama");
+        row("another family", R"("model_type": "llama")", R"("model_type": "mamba")",
+            "config.json: model_type is mamba; of Hugging Face folders, this version reads gemma");
         row("no family", R"("model_type": "llama",)", "", "model_type is missing");
         row("attention biases", R"("attention_bias": false)", R"("attention_bias": true)",
-            "attention_bias is true");
+            "model.layers.0.self_attn.q_proj.bias, ");
         row("feed-forward biases", R"("mlp_bias": false)", R"("mlp_bias": true)",
-            "mlp_bias is true");
-        row("another activation", R"("hidden_act": "silu")", R"("hidden_act": "gelu")",
-            "hidden_act is gelu");
+            "model.layers.0.mlp.gate_proj.bias, ");
+        row("another activation", R"("hidden_act": "silu")", R"("hidden_act": "relu6")",
+            "hidden_act is relu6; silu, gelu");
         row("quantised", R"("use_cache": true)", R"("quantization_config": {"bits": 4})",
             "quantization_config says");
-        row("yarn", R"("rope_type": "default")", R"("rope_type": "yarn", "factor": 8.0)",
-            "rope_parameters.rope_type is yarn; default and linear");
-        row("llama3 scaling", R"("rope_type": "default")", R"("rope_type": "llama3")",
-            "rope_parameters.rope_type is llama3");
+        row("another rotation", R"("rope_type": "default")", R"("rope_type": "xpos")",
+            "rope_parameters.rope_type is xpos; default, linear, dynamic");
+        row("llama3 scaling without numbers", R"("rope_type": "default")",
+            R"("rope_type": "llama3")", "rope_parameters.factor is missing");
+        row("yarn of factor 0", R"("rope_type": "default")",
+            R"("rope_type": "yarn", "factor": 0.0)", "rotary scale is 0");
+        row("yarn from 0 positions", R"("rope_type": "default")",
+            R"("rope_type": "yarn", "original_max_position_embeddings": 0)", "extension is 0");
+        row("longrope without its lists", R"("rope_type": "default")", R"("rope_type": "longrope")",
+            "short_factor is missing");
+        row("longrope with a short list", R"("rope_type": "default")",
+            R"("rope_type": "longrope", "short_factor": [1.0], "long_factor": [1.0])",
+            "1 short rotary frequency divisors for 8 pairs");
+        row("longrope with words", R"("rope_type": "default")",
+            R"("rope_type": "longrope", "short_factor": ["a"])", "a list of numbers was expected");
         row("linear without factor", R"("rope_type": "default")", R"("rope_type": "linear")",
             "rope_parameters.factor is missing");
-        row("partial rotation", R"("rope_type": "default")", R"("partial_rotary_factor": 0.5)",
-            "partial_rotary_factor is not 1");
+        row("rotation of nothing", R"("rope_type": "default")", R"("partial_rotary_factor": 0.0)",
+            "partial_rotary_factor is not above 0");
+        row("rotation of an odd part", R"("rope_type": "default")",
+            R"("partial_rotary_factor": 0.2)", "rotated part of a head is 3");
         row("rope as text", R"("rope_parameters": {)", R"("rope_parameters": "default", "x": {)",
             "rope_parameters is \"default\", a section was expected");
         row("missing size", R"("hidden_size": 64,)", "", "hidden_size is missing");
@@ -210,8 +223,7 @@ private Q_SLOTS:
         change("config.json", R"("rope_theta": 10000.0)", "\"ignored\": 1");
         change("config.json", R"("rope_scaling": null)", rope.toStdString());
         const auto checkpoint = openCheckpoint(folder());
-        QVERIFY(checkpoint->config.rotary.scheme == RotaryScheme::Linear);
-        QCOMPARE(checkpoint->config.rotary.scale, 4.0);
+        QCOMPARE(std::get<LinearRotary>(checkpoint->config.rotary.scheme).factor, 4.0);
         QCOMPARE(checkpoint->config.rotary.base, 5000.0);
     }
 
@@ -222,9 +234,9 @@ private Q_SLOTS:
             tensors.push_back(
                 {"model.layers.0.self_attn.rotary_emb.inv_freq", StorageType::F32, {8}});
         });
-        QVERIFY(openCheckpoint(folder())->tensors.head != nullptr);
+        QVERIFY(openCheckpoint(folder())->tensors.head.weight);
         change("config.json", R"("tie_word_embeddings": false)", R"("tie_word_embeddings": true)");
-        QVERIFY(openCheckpoint(folder())->tensors.head == nullptr);
+        QVERIFY(!openCheckpoint(folder())->tensors.head.weight);
     }
 
     void missingAndUnexpectedTensorsAreNamed()

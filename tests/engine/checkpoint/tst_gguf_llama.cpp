@@ -139,7 +139,7 @@ private Q_SLOTS:
         };
         row("no architecture", {"general.architecture", 99, {}}, "no general.architecture");
         row("another architecture", text("general.architecture", "mamba"),
-            "general.architecture is mamba; of GGUF files, this version reads llama");
+            "general.architecture is mamba; of GGUF files, this version reads gemma, ");
         row("no layers", {"llama.block_count", 99, {}}, "the metadata has no llama.block_count");
         row("a billion layers", count("llama.block_count", 1000000000), "1 to 1024 was expected");
         row("two layers for one", count("llama.block_count", 2), "blk.1.attn_norm.weight");
@@ -155,19 +155,20 @@ private Q_SLOTS:
             "differs from layer to layer");
         row("heads as texts", {"llama.attention.head_count", kArray, textArray({"2"})},
             "is not a list of whole numbers");
-        row("partial rotation", count("llama.rope.dimension_count", 8),
-            "llama.rope.dimension_count is 8, the head size 16 was expected");
+        row("rotation of more than a head", count("llama.rope.dimension_count", 18),
+            "rotated part of a head is 18");
         row("values of another size", count("llama.attention.value_length", 8),
             "value_length is 8");
         row("no epsilon", {"llama.attention.layer_norm_rms_epsilon", 99, {}},
             "layer_norm_rms_epsilon");
-        row("experts", count("llama.expert_count", 8), "llama.expert_count is not 0");
+        row("experts without a number of active ones", count("llama.expert_count", 8),
+            "the metadata has no llama.expert_used_count");
         row("an attention scale", {"llama.attention.scale", 6, bytesOf(0.5F)},
-            "llama.attention.scale is set");
+            "llama.attention.scale is set, which a llama model does not have");
         row("no causality", {"llama.attention.causal", 7, std::string(1, '\0')},
             "attention.causal is false");
-        row("yarn", text("llama.rope.scaling.type", "yarn"),
-            "scaling.type is yarn; none and linear");
+        row("another scaling", text("llama.rope.scaling.type", "spiral"),
+            "scaling.type is spiral; none, linear and yarn");
         row("negative base", {"llama.rope.freq_base", 6, bytesOf(-1.0F)}, "rotary base is -1");
         row("another vocabulary", count("llama.vocab_size", 4),
             "[3, 32], its metadata asks for [4, 32]");
@@ -221,10 +222,14 @@ private Q_SLOTS:
                                         << "output_norm.weight is stored as Q8_0, a vector of F32";
         QTest::newRow("swapped shape")
             << Matrix{"token_embd.weight", {3, 32}, 0} << "asks for [32, 32]";
-        QTest::newRow("bias") << Matrix{"blk.0.attn_q.bias", {32}, 0}
-                              << "blk.0.attn_q.bias is no part of a llama model of 1 layers";
+        QTest::newRow("one bias of three") << Matrix{"blk.0.attn_q.bias", {32}, 0}
+                                           << "blk.0.attn_k.bias, blk.0.attn_v.bias are missing";
+        QTest::newRow("a tensor of another family")
+            << Matrix{"blk.0.ssm_a", {32}, 0}
+            << "blk.0.ssm_a is no part of a llama model of 1 layers";
         QTest::newRow("divisors of another length")
-            << Matrix{"rope_freqs.weight", {7}, 0} << "7 rotary frequency divisors for heads of 16";
+            << Matrix{"rope_freqs.weight", {7}, 0}
+            << "7 stored rotary frequency divisors for 8 pairs";
         QTest::newRow("divisors of 0") << Matrix{"rope_freqs.weight", {8}, 0} << "divisor is 0";
         QTest::newRow("divisors in half")
             << Matrix{"rope_freqs.weight", {8}, 1} << "rope_freqs.weight is F16 [8]";
@@ -247,8 +252,7 @@ private Q_SLOTS:
         metadata.push_back({"llama.rope.scaling.factor", 6, bytesOf(4.0F)});
         metadata.push_back({"llama.rope.scaling.original_context_length", 4, bytesOf(16U)});
         const auto checkpoint = openCheckpoint(write(build(metadata, smallTensors())));
-        QVERIFY(checkpoint->config.rotary.scheme == RotaryScheme::Linear);
-        QCOMPARE(checkpoint->config.rotary.scale, 4.0);
+        QCOMPARE(std::get<LinearRotary>(checkpoint->config.rotary.scheme).factor, 4.0);
         QCOMPARE(checkpoint->config.trainedPositions, std::int64_t{16});
         QCOMPARE(checkpoint->config.extendedPositions, std::int64_t{64});
     }

@@ -22,12 +22,11 @@ ModelConfig gptOssLite502M()
     config.trainedPositions = 4096;
     config.extendedPositions = 131072;
     config.experts = MoEConfig{.numExperts = 8, .numActive = 2, .numShared = 1};
-    config.rotary.scheme = RotaryScheme::GptOssLite;
-    config.rotary.originalPositions = 4096;
-    config.rotary.scale = 32.0;
+    config.rotary.scheme = GptOssLiteRotary{.factor = 32.0, .originalPositions = 4096};
     for (int i = 0; i < 12; ++i) {
         LayerConfig layer;
         layer.hasSink = true;
+        layer.hasExperts = true;
         if (i % 2 == 0) {
             layer.kind = LayerKind::Windowed;
             layer.window = 128;
@@ -72,6 +71,8 @@ private Q_SLOTS:
     {
         ModelConfig config = gptOssLite502M();
         config.experts.reset();
+        for (LayerConfig& layer : config.layers)
+            layer.hasExperts = false;
         QCOMPARE(config.activeParameters(), config.totalParameters());
     }
 
@@ -133,16 +134,19 @@ private Q_SLOTS:
             [](auto& c) { c.rotary.base = std::numeric_limits<double>::infinity(); },
             "rotary base is inf");
         row(
-            "negative scale", [](auto& c) { c.rotary.scale = -4.0; }, "rotary scale is -4");
+            "negative scale",
+            [](auto& c) { std::get<GptOssLiteRotary>(c.rotary.scheme).factor = -4.0; },
+            "rotary scale is -4");
         row(
-            "no original positions", [](auto& c) { c.rotary.originalPositions = 0; },
+            "no original positions",
+            [](auto& c) { std::get<GptOssLiteRotary>(c.rotary.scheme).originalPositions = 0; },
             "extension is 0");
         row(
             "negative trained positions", [](auto& c) { c.trainedPositions = -1; },
             "positions is -1");
         row(
             "wrong number of divisors", [](auto& c) { c.rotary.frequencyDivisors = {1.0F}; },
-            "1 rotary frequency divisors");
+            "1 stored rotary frequency divisors for 48 pairs");
         row(
             "divisor 0", [](auto& c) { c.rotary.frequencyDivisors.assign(48, 0.0F); },
             "divisor is 0");
@@ -172,7 +176,7 @@ private Q_SLOTS:
         config.experts = MoEConfig{.numExperts = 512, .numActive = 512, .numShared = 512};
         config.layers.resize(1024);
         for (LayerConfig& layer : config.layers)
-            layer = LayerConfig{};
+            layer = LayerConfig{.hasExperts = true};
         QCOMPARE(errorOf([&] { validate(config, "a"); }), QString("(nothing thrown)"));
         QVERIFY(config.totalParameters() > std::int64_t{1} << 59);
         QCOMPARE(config.totalParameters(), config.activeParameters());

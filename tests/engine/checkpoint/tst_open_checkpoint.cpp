@@ -26,16 +26,19 @@ private Q_SLOTS:
         QCOMPARE(config.layers[1].identityPairs, std::int64_t{4}); // head_dim / 4
         QVERIFY(config.layers[3].hasSink);
         QVERIFY(config.rotary.pairing == RotaryPairing::Adjacent);
-        QCOMPARE(config.rotary.scale, 4.0);
+        QCOMPARE(std::get<GptOssLiteRotary>(config.rotary.scheme).factor, 4.0);
         QCOMPARE(config.trainedPositions, std::int64_t{64});
         QCOMPARE(config.extendedPositions, std::int64_t{256});
-        QVERIFY(checkpoint->tensors.head == nullptr);
+        QVERIFY(!checkpoint->tensors.head.weight);
         QCOMPARE(checkpoint->tensors.layers.size(), std::size_t{4});
         const LayerTensors& layer = checkpoint->tensors.layers[2];
-        QCOMPARE(layer.keyValue->name, std::string("blocks.2.attn.kv_proj.weight"));
-        QCOMPARE(layer.experts[3].gate->name, std::string("blocks.2.moe.experts.3.w1.weight"));
-        QCOMPARE(layer.experts[3].up->name, std::string("blocks.2.moe.experts.3.w3.weight"));
-        QCOMPARE(layer.sharedExperts[0].down->name,
+        QCOMPARE(layer.value.weight.tensor->name, std::string("blocks.2.attn.kv_proj.weight"));
+        QCOMPARE(layer.value.weight.offset, layer.key.weight.rows * config.modelWidth);
+        QCOMPARE(layer.experts[3].gate.weight.tensor->name,
+                 std::string("blocks.2.moe.experts.3.w1.weight"));
+        QCOMPARE(layer.experts[3].up.weight.tensor->name,
+                 std::string("blocks.2.moe.experts.3.w3.weight"));
+        QCOMPARE(layer.sharedExperts[0].down.weight.tensor->name,
                  std::string("blocks.2.moe.shared_experts.0.w2.weight"));
         QCOMPARE(checkpoint->weightBytes(), std::uint64_t{452176 * 4});
         QCOMPARE(checkpoint->storageSummary(), std::string("F32"));
@@ -53,8 +56,8 @@ private Q_SLOTS:
         QCOMPARE(config.layers[1].identityPairs, std::int64_t{0});
         QCOMPARE(config.experts->numShared, std::int64_t{0});
         QCOMPARE(config.extendedPositions, std::int64_t{64}); // scale 1: no extension
-        QVERIFY(checkpoint->tensors.head != nullptr);
-        QVERIFY(checkpoint->tensors.layers[0].sink == nullptr);
+        QVERIFY(checkpoint->tensors.head.weight);
+        QVERIFY(!checkpoint->tensors.layers[0].sink);
     }
 
     void huggingFaceLlamaOpensWithNewAndOldKeys_data()
@@ -76,9 +79,9 @@ private Q_SLOTS:
         QCOMPARE(checkpoint->config.architecture, std::string("llama"));
         QCOMPARE(checkpoint->config.headDim, std::int64_t{16});
         QVERIFY(checkpoint->config.rotary.pairing == RotaryPairing::Half);
-        QVERIFY(checkpoint->config.rotary.scheme == RotaryScheme::Plain);
+        QVERIFY(std::holds_alternative<PlainRotary>(checkpoint->config.rotary.scheme));
         QCOMPARE(checkpoint->config.trainedPositions, std::int64_t{512});
-        QCOMPARE(checkpoint->tensors.layers[2].dense.down->name,
+        QCOMPARE(checkpoint->tensors.layers[2].dense.down.weight.tensor->name,
                  std::string("model.layers.2.mlp.down_proj.weight"));
         QCOMPARE(checkpoint->tokenizer.endTokens, std::vector<std::int64_t>{2});
         QCOMPARE(checkpoint->tokenizer.beginToken.value(), std::int64_t{1});
@@ -115,10 +118,10 @@ private Q_SLOTS:
         QCOMPARE(config.vocabularySize, std::int64_t{320});
         QVERIFY(config.rotary.pairing == RotaryPairing::Adjacent);
         QCOMPARE(config.hasTiedHead, name == "llama_bf16");
-        QCOMPARE(checkpoint->tensors.head == nullptr, config.hasTiedHead);
+        QCOMPARE(!checkpoint->tensors.head.weight, config.hasTiedHead);
         QCOMPARE(config.rotary.frequencyDivisors.size(),
                  std::size_t{name == "llama_f32_ropefreqs" ? 8U : 0U});
-        QCOMPARE(checkpoint->tensors.layers[1].dense.down->shape,
+        QCOMPARE(checkpoint->tensors.layers[1].dense.down.weight.tensor->shape,
                  (std::vector<std::int64_t>{64, 96}));
         QVERIFY(!checkpoint->tokenizer.bpe);
         KVSCOPE_CONTAINS(QString::fromStdString(checkpoint->tokenizer.unsupported), "\"llama\"");

@@ -40,6 +40,7 @@ struct CaseShape
     std::int64_t headDim = 16;
     std::int64_t window = 0;
     bool hasSinks = false;
+    double softCap = 0.0;
     at::ScalarType dtype = at::kFloat;
     int numSegments = 1;
 };
@@ -52,8 +53,9 @@ QByteArray describe(const CaseShape& shape)
            QByteArray::number(qint64(shape.numKvHeads)) + ", G " +
            QByteArray::number(qint64(shape.group)) + ", D " +
            QByteArray::number(qint64(shape.headDim)) + ", window " +
-           QByteArray::number(qint64(shape.window)) + (shape.hasSinks ? ", sinks" : "") + ", " +
-           c10::toString(shape.dtype) + ", segments " + QByteArray::number(shape.numSegments);
+           QByteArray::number(qint64(shape.window)) + (shape.hasSinks ? ", sinks" : "") + ", cap " +
+           QByteArray::number(shape.softCap) + ", " + c10::toString(shape.dtype) + ", segments " +
+           QByteArray::number(shape.numSegments);
 }
 
 /// Keys or values of `length` positions inside a larger buffer of NaN, so that strides differ from
@@ -89,6 +91,7 @@ Case makeCase(const CaseShape& shape, std::mt19937& random)
         at::randn({shape.batch, shape.numTokens, shape.numKvHeads * shape.group, shape.headDim});
     result.settings.scale = 1.0 / std::sqrt(static_cast<double>(shape.headDim));
     result.settings.window = shape.window;
+    result.settings.softCap = shape.softCap;
     if (shape.hasSinks)
         result.settings.sinks = at::randn({shape.numKvHeads * shape.group}) * 4;
     return result;
@@ -102,7 +105,9 @@ QString differenceFromDefinition(const Case& given, const AttentionSimd& simd)
         attentionOnCpu(given.q, given.view, given.firstQueryPosition, given.settings, simd);
     const auto want = attentionReference(given.q.to(at::kDouble), given.view,
                                          given.firstQueryPosition, given.settings);
-    return compareTensors(got, want, 2e-6, 2e-6);
+    // A capped score is right to cap * 2e-7, and a weight as much relative to itself.
+    const double bound = 2e-6 + given.settings.softCap * 1e-6;
+    return compareTensors(got, want, bound, bound);
 }
 
 /// Both instruction sets, or the plain one twice where the processor has no other.
@@ -214,6 +219,10 @@ void TestAttention::fastEqualsReference_data()
                                                      .group = 2,
                                                      .headDim = 24,
                                                      .window = 7});
+    row("decode, capped scores",
+        {.numKeys = 200, .numKvHeads = 2, .group = 2, .headDim = 64, .softCap = 2.5});
+    row("prefill, capped scores in a window",
+        {.numTokens = 70, .numKeys = 150, .group = 2, .headDim = 64, .window = 30, .softCap = 2.5});
     row("prefill, head size of an odd number of halves",
         {.numTokens = 33, .numKeys = 50, .numKvHeads = 3, .group = 1, .headDim = 6});
 }
@@ -264,6 +273,7 @@ void TestAttention::randomShapesEqualReference()
         shape.headDim = pick({12, 16, 24, 64, 96, 128});
         shape.window = pick({0, 1, 2, 17, 128, 5000});
         shape.hasSinks = pick({0, 1}) == 1;
+        shape.softCap = std::array{0.0, 0.0, 2.5, 50.0}.at(pick({0, 1, 2, 3}));
         shape.dtype = std::array{at::kFloat, at::kBFloat16, at::kHalf}.at(pick({0, 1, 2}));
         shape.numSegments = static_cast<int>(pick({1, 2, 3}));
         at::set_num_threads(static_cast<int>(pick({1, 2})));

@@ -87,6 +87,17 @@ std::int64_t storedElements(const Checkpoint& checkpoint)
     return count;
 }
 
+/// Elements of tensors that belong to the rotation and are no parameters.
+std::int64_t ropeTensorElements(const Checkpoint& checkpoint)
+{
+    std::int64_t count = 0;
+    for (const auto& file : checkpoint.files)
+        for (const auto& [name, tensor] : file->tensors())
+            if (name.starts_with("rope_"))
+                count += tensor.shape.front();
+    return count;
+}
+
 /// A row for every checkpoint folder below `folder`.
 void addFolders(const std::string& folder)
 {
@@ -166,6 +177,33 @@ private Q_SLOTS:
         QFETCH(QString, path);
         open(path);
         QCOMPARE(m_decoder->config().totalParameters(), storedElements(m_decoder->checkpoint()));
+    }
+
+    // The same families as GGUF files, whose names and keys are those of the gguf package.
+    void ggufFilesGiveTheSameLogits_data()
+    {
+        QTest::addColumn<QString>("path");
+        std::set<fs::path> files;
+        for (const fs::directory_entry& entry : fs::directory_iterator(goldenPath("gguf/families")))
+            if (entry.path().extension() == ".gguf")
+                files.insert(entry.path());
+        for (const fs::path& path : files)
+            QTest::newRow(path.stem().c_str()) << QString::fromStdString(path.string());
+    }
+    void ggufFilesGiveTheSameLogits()
+    {
+        QFETCH(QString, path);
+        const auto decoder = goldenDecoder(path.toStdString());
+        fs::path golden = path.toStdString();
+        const GoldenFile want(golden.replace_extension(".safetensors").string());
+        const at::Tensor& ids = want.tensor("ids");
+        for (const int chunk : {0, 7}) {
+            const QString wrong =
+                difference(logitsOf(*decoder, ids, chunk)[0], want.tensor("logits"));
+            QVERIFY2(wrong.isEmpty(), qPrintable(wrong));
+        }
+        QCOMPARE(decoder->config().totalParameters() + ropeTensorElements(decoder->checkpoint()),
+                 storedElements(decoder->checkpoint()));
     }
 
     // The larger models that tests/golden/README.md describes, where they are at hand.

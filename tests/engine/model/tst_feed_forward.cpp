@@ -11,13 +11,13 @@ class TestFeedForward : public QObject
 {
     Q_OBJECT
 
-    static WeightMatrix matrix(const GoldenFile& golden, const std::string& name)
+    static LinearWeights matrix(const GoldenFile& golden, const std::string& name)
     {
         WeightMatrix weight;
         weight.data = golden.tensor("w/" + name + ".weight").contiguous();
         weight.rows = weight.data.size(0);
         weight.cols = weight.data.size(1);
-        return weight;
+        return {weight, {}};
     }
     static FeedForwardWeights expert(const GoldenFile& golden, const std::string& name)
     {
@@ -31,9 +31,9 @@ class TestFeedForward : public QObject
         for (int e = 0; e < 4; ++e)
             moe.experts.push_back(expert(golden, "experts." + std::to_string(e)));
         moe.shared.push_back(expert(golden, "shared_experts.0"));
-        moe.numActive = 2;
         return moe;
     }
+    static MoEConfig config() { return {.numExperts = 4, .numActive = 2, .numShared = 1}; }
 
 private Q_SLOTS:
     void routesAndMixesAsTheReference_data()
@@ -54,15 +54,16 @@ private Q_SLOTS:
             QVERIFY2(difference.isEmpty(),
                      qPrintable(QString::fromStdString(name) + ": " + difference));
         };
-        const Routing routing = route(x, moe, settings);
+        const Routing routing = route(x, moe, config(), settings);
         verify("router_logits", product(x, moe.router, settings));
         verify("expert_choice", routing.experts);
         verify("expert_weight", routing.weights);
-        verify("expert0_y", feedForward(x, moe.experts[0], settings));
-        verify("y", mixtureOfExperts(x, moe, routing, settings));
+        verify("expert0_y", feedForward(x, moe.experts[0], Activation::Silu, settings));
+        verify("y", mixtureOfExperts(x, moe, routing, Activation::Silu, settings));
         // One token, as a decode step has it, visits its experts without gathering.
         const at::Tensor one = x.narrow(0, 0, 1).contiguous();
-        verify("y_one_token", mixtureOfExperts(one, moe, route(one, moe, settings), settings));
+        verify("y_one_token", mixtureOfExperts(one, moe, route(one, moe, config(), settings),
+                                               Activation::Silu, settings));
     }
 
     void oneByOneEqualsGrouped()
@@ -71,11 +72,12 @@ private Q_SLOTS:
         const GoldenFile golden("gptosslite/moe/golden.safetensors");
         const MoEWeights moe = layer(golden);
         const at::Tensor x = golden.tensor("x").reshape({-1, 64}).contiguous();
-        const at::Tensor whole = mixtureOfExperts(x, moe, route(x, moe, settings), settings);
+        const at::Tensor whole =
+            mixtureOfExperts(x, moe, route(x, moe, config(), settings), Activation::Silu, settings);
         for (std::int64_t i = 0; i < x.size(0); ++i) {
             const at::Tensor row = x.narrow(0, i, 1).contiguous();
-            const at::Tensor alone =
-                mixtureOfExperts(row, moe, route(row, moe, settings), settings);
+            const at::Tensor alone = mixtureOfExperts(row, moe, route(row, moe, config(), settings),
+                                                      Activation::Silu, settings);
             const QString difference = compareTensors(alone, whole.narrow(0, i, 1), 1e-5, 1e-5);
             QVERIFY2(difference.isEmpty(), qPrintable(difference));
         }

@@ -10,6 +10,9 @@
 
 #include <QtTest>
 
+#include <algorithm>
+#include <cmath>
+
 using namespace kvscope;
 
 namespace {
@@ -17,19 +20,16 @@ namespace {
 RotaryConfig yarn(double base, double scale, std::int64_t original, double betaFast)
 {
     RotaryConfig config;
-    config.scheme = RotaryScheme::GptOssLite;
+    config.scheme =
+        GptOssLiteRotary{.factor = scale, .originalPositions = original, .betaFast = betaFast};
     config.pairing = RotaryPairing::Adjacent;
     config.base = base;
-    config.scale = scale;
-    config.originalPositions = original;
-    config.betaFast = betaFast;
-    config.betaSlow = 1.0;
     return config;
 }
 
-at::Tensor frequencies(const RotaryConfig& config, std::int64_t headDim)
+at::Tensor frequencies(const RotaryConfig& config, std::int64_t headDim, std::int64_t length = 0)
 {
-    std::vector<float> values = inverseFrequencies(config, headDim);
+    std::vector<float> values = inverseFrequencies(config, headDim, length);
     return at::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, at::kFloat)
         .clone();
 }
@@ -40,7 +40,7 @@ RotaryRows rowsAt(const RotaryTable& table, const at::Tensor& positions)
     std::vector<at::Tensor> cos;
     std::vector<at::Tensor> sin;
     for (std::int64_t i = 0; i < positions.numel(); ++i) {
-        const RotaryRows row = table.rows(positions[i].item<std::int64_t>(), 1);
+        const RotaryRows row = table.rows(positions[i].item<std::int64_t>(), 1, 0);
         cos.push_back(row.cos[0]);
         sin.push_back(row.sin[0]);
     }
@@ -137,8 +137,7 @@ private Q_SLOTS:
         config.base = 100.0;
         const at::Tensor plain = frequencies(config, 4);
         QCOMPARE(plain[1].item<float>(), 0.1F);
-        config.scheme = RotaryScheme::Linear;
-        config.scale = 2.0;
+        config.scheme = LinearRotary{2.0};
         config.frequencyDivisors = {1.0F, 5.0F};
         const at::Tensor scaled = frequencies(config, 4);
         QCOMPARE(scaled[0].item<float>(), 0.5F);
@@ -155,8 +154,68 @@ private Q_SLOTS:
         overrideRotary(config, "plain");
         QCOMPARE(config.extendedPositions, 8192);
         QCOMPARE(rotaryMagnitude(config.rotary), 1.0);
-        for (const char* bad : {"linear:0.5", "linear:", "linear:x", "linear:inf", "spiral", ""})
+        overrideRotary(config, "yarn:4");
+        const auto& yarnScheme = std::get<YarnRotary>(config.rotary.scheme);
+        QCOMPARE(yarnScheme.originalPositions, 8192);
+        QCOMPARE(config.extendedPositions, 32768);
+        QCOMPARE(rotaryMagnitude(config.rotary), 0.1 * std::log(4.0) + 1.0);
+        for (const char* bad : {"linear:0.5", "linear:", "linear", "linear:x", "linear:inf",
+                                "plain:2", "longrope", "spiral", ""})
             QVERIFY_EXCEPTION_THROWN(overrideRotary(config, bad), ArgumentError);
+        config.hasLearnedPositions = true;
+        QVERIFY_EXCEPTION_THROWN(overrideRotary(config, "plain"), ArgumentError);
+    }
+
+    void everyChoiceIsKnownByItsName()
+    {
+        for (const RotaryChoice& choice : rotaryChoices()) {
+            ModelConfig config;
+            config.trainedPositions = 64;
+            config.layers.resize(2);
+            config.rotary.scheme = LongRotary{.shortDivisors = {1.0F},
+                                              .longDivisors = {2.0F},
+                                              .factor = 2.0,
+                                              .originalPositions = 64};
+            const std::string name(choice.name);
+            overrideRotary(config, choice.hasFactor ? name + ":2" : name);
+            QVERIFY2(!rotaryText(config).empty(), name.c_str());
+        }
+    }
+
+    void noRotationLeavesHeadsAsTheyAre()
+    {
+        ModelConfig config;
+        config.layers.resize(3);
+        overrideRotary(config, "none");
+        QVERIFY(std::none_of(config.layers.begin(), config.layers.end(),
+                             [](const LayerConfig& layer) { return layer.isRotated; }));
+        QCOMPARE(rotaryText(config), std::string("none"));
+    }
+
+    // Worked by hand for base 100, heads of 4: pairs at 1 and 0.1 per position.
+    void lengthChoosesTheFrequenciesOfDynamicAndLongRotation()
+    {
+        RotaryConfig config;
+        config.base = 100.0;
+        config.scheme = DynamicRotary{.factor = 2.0, .originalPositions = 10};
+        QCOMPARE(frequencies(config, 4, 10)[1].item<float>(), 0.1F);
+        // base * (2 * 20 / 10 - 1)^(4 / 2) = 900
+        QCOMPARE(frequencies(config, 4, 20)[1].item<float>(), 1.0F / 30.0F);
+        config.scheme = LongRotary{
+            .shortDivisors = {1.0F, 1.0F}, .longDivisors = {2.0F, 4.0F}, .originalPositions = 10};
+        QCOMPARE(frequencies(config, 4, 10)[1].item<float>(), 0.1F);
+        QCOMPARE(frequencies(config, 4, 11)[0].item<float>(), 0.5F);
+        QCOMPARE(frequencies(config, 4, 11)[1].item<float>(), 0.025F);
+        QVERIFY(dependsOnLength(config));
+    }
+
+    void partOfAHeadRotates()
+    {
+        RotaryConfig config;
+        config.base = 100.0;
+        config.rotatedDim = 4;
+        QCOMPARE(frequencies(config, 16).numel(), 2);
+        QCOMPARE(RotaryTable(config, 16, 0).rotatedDim(), 4);
     }
 };
 
