@@ -17,8 +17,10 @@ using namespace kvscope;
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-// For slices, activations and the allocator: of the 150 MiB that a whole application may take.
-constexpr std::uint64_t kScratch = 56 * kMiB;
+// For slices, activations, the allocator and pages of the libraries (20 to 46 MiB were seen), of the
+// 150 MiB that a whole application may take. Expanded to 16 bits, the weights alone are 258 MiB, more
+// than any row here allows.
+constexpr std::uint64_t kScratch = 100 * kMiB;
 
 // A llama model of 8 layers, width 1024: 135 million weights in matrices of one type.
 constexpr std::uint32_t kWidth = 1024;
