@@ -11,13 +11,10 @@ extern const FormatKernels kF32, kF16, kBF16;
 extern const FormatKernels kQ80, kQ40, kQ41, kQ50, kQ51, kIq4Nl, kMxfp4;
 extern const FormatKernels kQ2K, kQ3K, kQ4K, kQ5K, kQ6K, kQ8K, kIq4Xs;
 
-void quantizeRow(const float* x, std::int64_t cols, std::int16_t* quantized, float* scaleAndSum);
-/// The same, each block in the order that the other formats of 32 read: elements 0, 2, ... 30, then
-/// 1, 3, ... 31.
+/// QuantizeRow for all block formats here, in the order that unpacks quickest. Of each 32 inputs
+/// elements 0, 2, ... 30 come first, then 1, 3, ... 31; of each 256 (or what is left at the end)
+/// all scales come first, then their sums.
 void quantizeRowEvenOdd(const float* x, std::int64_t cols, std::int16_t* quantized,
                         float* scaleAndSum);
-/// The same, scaleAndSum holding eight scales and then their eight sums for every 256 inputs.
-void quantizeRowForK(const float* x, std::int64_t cols, std::int16_t* quantized,
-                     float* scaleAndSum);
 
 } // namespace kvscope::avx2

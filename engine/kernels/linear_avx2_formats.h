@@ -6,16 +6,19 @@
 #include <cstdint>
 #include <cstring>
 
-// How each block format of 32 weights is unpacked; for linear_avx2_blocks.cpp alone. Everything is
+// How each block format of 32 weights is unpacked; for the sources beside it
+// alone. Everything is
 // `static` or in an unnamed namespace, see linear_kernels.h.
 //
 // A format has: kBytes of a block; kHasOffset; kZero, taken from every integer; kIsSigned, whether
-// integers are signed before that; bytes(block), the 32 integers in order, 8 bits each.
+// integers are signed before that; bytes(block), the 32 integers in order, 8 bits each; its factors
+// (anything where there is no offset).
 
 namespace kvscope::avx2 {
 namespace {
 
 constexpr std::int64_t kGroupSize = 32;
+constexpr int kGroups = 8; // that the product takes at a time
 
 #define KVSCOPE_UNPACK [[gnu::always_inline]] static inline
 
@@ -43,15 +46,14 @@ KVSCOPE_UNPACK __m256i load32Bytes(const void* at)
     return _mm256_loadu_si256(static_cast<const __m256i*>(at));
 }
 
-/// 32 integers of 16 bits in the order that the format's inputs are in.
+/// 32 integers of 16 bits in the order of quantizeRowEvenOdd(): 0, 2, ... 30, then 1, 3, ... 31.
 struct Integers
 {
     __m256i first;
     __m256i second;
 };
 
-/// Bytes as 16-bit integers in the order of quantizeRowEvenOdd(): 0, 2, ... 30, then 1, 3, ... 31,
-/// which takes no shuffle.
+/// Bytes as 16-bit integers; in that order it takes no shuffle.
 template <bool IsSigned, int Zero>
 KVSCOPE_UNPACK Integers splitEvenOdd(__m256i bytes)
 {
@@ -98,12 +100,23 @@ KVSCOPE_UNPACK __m256i loadFifthBits(const std::byte* at)
     return _mm256_and_si256(isSet, _mm256_set1_epi8(16));
 }
 
-/// A float16 scale, and a float16 offset or something else: element 2 r and 2 r + 1 of the result
-/// for block r. \param firstBytes  the first four bytes of four blocks
+/// Blocks that begin with a float16 scale, and a float16 offset where they have one.
 struct HalfFactors
 {
-    KVSCOPE_UNPACK __m256 factors(__m128i firstBytes) { return _mm256_cvtph_ps(firstBytes); }
     KVSCOPE_UNPACK float scale(const std::byte* block) { return loadHalf(block); }
+    KVSCOPE_UNPACK float offset(const std::byte* block) { return loadHalf(block + 2); }
+    /// Of eight blocks. \param first, second  the first four bytes of four blocks each
+    KVSCOPE_UNPACK __m256 scales(__m128i first, __m128i second)
+    {
+        const __m128i low = _mm_set1_epi32(0xffff);
+        return _mm256_cvtph_ps(
+            _mm_packus_epi32(_mm_and_si128(first, low), _mm_and_si128(second, low)));
+    }
+    KVSCOPE_UNPACK __m256 offsets(__m128i first, __m128i second)
+    {
+        return _mm256_cvtph_ps(
+            _mm_packus_epi32(_mm_srli_epi32(first, 16), _mm_srli_epi32(second, 16)));
+    }
 };
 
 struct FormatQ80 : HalfFactors
@@ -180,19 +193,22 @@ struct FormatMxfp4
     {
         return lookUpNibbles(loadNibbles(block + 1), kTwiceFloat4);
     }
-    KVSCOPE_UNPACK __m256 factors(__m128i firstBytes)
+    KVSCOPE_UNPACK __m256 scales(__m128i first, __m128i second)
     {
-        const __m128i exponent = _mm_and_si128(firstBytes, _mm_set1_epi32(0xff));
-        const __m128i normal = _mm_slli_epi32(_mm_sub_epi32(exponent, _mm_set1_epi32(1)), 23);
-        const __m128i subnormal = _mm_sllv_epi32(_mm_set1_epi32(0x00200000), exponent);
-        const __m128i bits =
-            _mm_blendv_epi8(normal, subnormal, _mm_cmpgt_epi32(_mm_set1_epi32(2), exponent));
-        return _mm256_castsi256_ps(_mm256_cvtepu32_epi64(bits));
+        const __m256i exponent =
+            _mm256_and_si256(_mm256_set_m128i(second, first), _mm256_set1_epi32(0xff));
+        const __m256i normal =
+            _mm256_slli_epi32(_mm256_sub_epi32(exponent, _mm256_set1_epi32(1)), 23);
+        const __m256i subnormal = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), exponent);
+        const __m256i isSubnormal = _mm256_cmpgt_epi32(_mm256_set1_epi32(2), exponent);
+        return _mm256_castsi256_ps(_mm256_blendv_epi8(normal, subnormal, isSubnormal));
     }
     KVSCOPE_UNPACK float scale(const std::byte* block)
     {
-        return _mm256_cvtss_f32(factors(_mm_cvtsi32_si128(loadInt(block))));
+        const __m128i bytes = _mm_cvtsi32_si128(loadInt(block));
+        return _mm256_cvtss_f32(scales(bytes, bytes));
     }
+    KVSCOPE_UNPACK float offset(const std::byte* /*block*/) { return 0.0F; }
 };
 
 } // namespace

@@ -8,7 +8,8 @@
 // Beyond what the small formats have: kHalves, whether the 16 halves of groups have scales of their
 // own, or the 8 groups; readFactors(block, scales, offsets), 8 or 16 of each (offsets only where
 // kHasOffset); bytes(block, group); and where kHalves, multiplier(block), the one factor that they
-// share, and readHalves(block), the 16 integers that multiply it. Loops over groups are unrolled,
+// share, and readHalves(block), the 16 integers that multiply it; kMayEndEarly, whether a row may
+// end within eight groups, which those of blocks of 256 do not. Loops over groups are unrolled,
 // so that `group` is a constant and shifts by it are instructions.
 
 namespace kvscope::avx2 {
@@ -75,6 +76,7 @@ struct FormatQ4K : PackedFactors
     static constexpr bool kHasOffset = true;
     static constexpr bool kIsSigned = false;
     static constexpr int kZero = 0;
+    static constexpr bool kMayEndEarly = false;
     static constexpr bool kHalves = false;
     KVSCOPE_UNPACK __m256i bytes(const std::byte* block, int group)
     {
@@ -88,6 +90,7 @@ struct FormatQ5K : PackedFactors
     static constexpr bool kHasOffset = true;
     static constexpr bool kIsSigned = false;
     static constexpr int kZero = 0;
+    static constexpr bool kMayEndEarly = false;
     static constexpr bool kHalves = false;
     KVSCOPE_UNPACK __m256i bytes(const std::byte* block, int group)
     {
@@ -103,6 +106,7 @@ struct FormatQ8K
     static constexpr bool kHasOffset = false;
     static constexpr bool kIsSigned = true;
     static constexpr int kZero = 0;
+    static constexpr bool kMayEndEarly = false;
     static constexpr bool kHalves = false;
     KVSCOPE_UNPACK void readFactors(const std::byte* block, float* scales, float* /*offsets*/)
     {
@@ -121,6 +125,7 @@ struct FormatIq4Xs
     static constexpr bool kHasOffset = false;
     static constexpr bool kIsSigned = true;
     static constexpr int kZero = 0;
+    static constexpr bool kMayEndEarly = false;
     static constexpr bool kHalves = false;
     KVSCOPE_UNPACK void readFactors(const std::byte* block, float* scales, float* /*offsets*/)
     {
@@ -147,6 +152,7 @@ struct FormatQ6K
     static constexpr bool kHasOffset = false;
     static constexpr bool kIsSigned = false;
     static constexpr int kZero = 32;
+    static constexpr bool kMayEndEarly = false;
     static constexpr bool kHalves = true;
     KVSCOPE_UNPACK float multiplier(const std::byte* block) { return loadHalf(block + 208); }
     KVSCOPE_UNPACK __m128i readHalves(const std::byte* block) { return load16Bytes(block + 192); }
@@ -172,6 +178,7 @@ struct FormatQ3K
     static constexpr bool kHasOffset = false;
     static constexpr bool kIsSigned = false;
     static constexpr int kZero = 4;
+    static constexpr bool kMayEndEarly = false;
     static constexpr bool kHalves = true;
     KVSCOPE_UNPACK float multiplier(const std::byte* block) { return loadHalf(block + 108); }
     KVSCOPE_UNPACK __m128i readHalves(const std::byte* block)
@@ -205,6 +212,7 @@ struct FormatQ2K
     static constexpr bool kHasOffset = true;
     static constexpr bool kIsSigned = false;
     static constexpr int kZero = 0;
+    static constexpr bool kMayEndEarly = false;
     static constexpr bool kHalves = true;
     KVSCOPE_UNPACK float multiplier(const std::byte* block) { return loadHalf(block + 80); }
     KVSCOPE_UNPACK __m128i readHalves(const std::byte* block)

@@ -46,8 +46,6 @@ __m256i roundToShorts(__m256 low, __m256 high, __m256 inverse)
     return _mm256_permute4x64_epi64(packed, 0xd8); // packing works within halves of the register
 }
 
-enum class Order { AsGiven, EvenOdd };
-
 // Of two times 16 integers the even ones of both, and the odd ones of both.
 void splitEvenOdd(__m256i& low, __m256i& high)
 {
@@ -59,7 +57,6 @@ void splitEvenOdd(__m256i& low, __m256i& high)
     high = _mm256_permute4x64_epi64(odd, 0xd8);
 }
 
-template <Order order>
 void quantizeBlock(const float* x, std::int16_t* quantized, float* scale, float* scaledSum)
 {
     const __m256 in[4] = {_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8), _mm256_loadu_ps(x + 16),
@@ -76,8 +73,7 @@ void quantizeBlock(const float* x, std::int16_t* quantized, float* scale, float*
     const __m256 inverse = _mm256_set1_ps(kLargestQuantized / largest);
     __m256i low = roundToShorts(in[0], in[1], inverse);
     __m256i high = roundToShorts(in[2], in[3], inverse);
-    if constexpr (order == Order::EvenOdd)
-        splitEvenOdd(low, high);
+    splitEvenOdd(low, high);
     _mm256_storeu_si256(out, low);
     _mm256_storeu_si256(out + 1, high);
     const __m256i ones = _mm256_set1_epi16(1);
@@ -87,33 +83,18 @@ void quantizeBlock(const float* x, std::int16_t* quantized, float* scale, float*
     *scaledSum = *scale * static_cast<float>(sumLanes(pairs));
 }
 
-template <Order order>
-void quantizeBlocks(const float* x, std::int64_t cols, std::int16_t* quantized, float* scaleAndSum)
-{
-    for (std::int64_t first = 0; first < cols; first += kBlock, scaleAndSum += 2)
-        quantizeBlock<order>(x + first, quantized + first, scaleAndSum, scaleAndSum + 1);
-}
-
 } // namespace
-
-void quantizeRow(const float* x, std::int64_t cols, std::int16_t* quantized, float* scaleAndSum)
-{
-    quantizeBlocks<Order::AsGiven>(x, cols, quantized, scaleAndSum);
-}
 
 void quantizeRowEvenOdd(const float* x, std::int64_t cols, std::int16_t* quantized,
                         float* scaleAndSum)
 {
-    quantizeBlocks<Order::EvenOdd>(x, cols, quantized, scaleAndSum);
-}
-
-void quantizeRowForK(const float* x, std::int64_t cols, std::int16_t* quantized, float* scaleAndSum)
-{
-    constexpr std::int64_t kGroups = 8;
-    for (std::int64_t first = 0; first < cols; scaleAndSum += 2 * kGroups)
-        for (std::int64_t group = 0; group < kGroups; ++group, first += kBlock)
-            quantizeBlock<Order::EvenOdd>(x + first, quantized + first, scaleAndSum + group,
-                                          scaleAndSum + kGroups + group);
+    constexpr std::int64_t kTogether = 8;
+    for (std::int64_t left = cols / kBlock; left > 0; left -= kTogether) {
+        const std::int64_t count = left < kTogether ? left : kTogether;
+        for (std::int64_t i = 0; i < count; ++i, x += kBlock, quantized += kBlock)
+            quantizeBlock(x, quantized, scaleAndSum + i, scaleAndSum + count + i);
+        scaleAndSum += 2 * count;
+    }
 }
 
 } // namespace kvscope::avx2

@@ -211,9 +211,15 @@ private Q_SLOTS:
         QTest::addColumn<Matrix>("tensor");
         QTest::addColumn<QString>("reason");
         QTest::newRow("unread type")
-            << Matrix{"blk.0.ffn_down.weight", {256, 4}, 14}
-            << "blk.0.ffn_down.weight is stored as Q6_K (type 14), which this "
-               "version does not read";
+            << Matrix{"blk.0.ffn_down.weight", {256, 4}, 16}
+            << "blk.0.ffn_down.weight is stored as IQ2_XXS (type 16), which this version does not "
+               "read; F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, IQ4_NL, MXFP4, Q2_K, Q3_K, "
+               "Q4_K, Q5_K, Q6_K, Q8_K and IQ4_XS are";
+        QTest::newRow("a type too new") << Matrix{"blk.0.ffn_down.weight", {64, 4}, 40}
+                                        << "is stored as NVFP4 (type 40), which";
+        QTest::newRow("blocks of 256 for a row of 32")
+            << Matrix{"blk.0.ffn_down.weight", {32, 32}, 12}
+            << "blk.0.ffn_down.weight is Q4_K [32, 32], whose rows are not whole blocks of 256";
         QTest::newRow("unknown type")
             << Matrix{"blk.0.ffn_down.weight", {32, 32}, 77} << "is stored as type 77, which";
         QTest::newRow("integers") << Matrix{"blk.0.ffn_down.weight", {32, 32}, 26}
@@ -243,6 +249,36 @@ private Q_SLOTS:
         tensors.push_back(tensor);
         const auto path = write(build(smallMetadata(), tensors));
         KVSCOPE_CONTAINS(errorOf([&] { openCheckpoint(path); }), reason);
+    }
+
+    // As gguf-split writes it: the metadata in the first part, tensors in all.
+    void aModelOfTwoPartsOpensFromEither()
+    {
+        const auto split = [](std::uint16_t number) {
+            return std::vector<Entry>{
+                {"split.no", 2, bytesOf(number)},
+                {"split.count", 2, bytesOf<std::uint16_t>(2)},
+                {"split.tensors.count", 5,
+                 bytesOf(static_cast<std::int32_t>(smallTensors().size()))},
+            };
+        };
+        auto metadata = smallMetadata();
+        for (const Entry& entry : split(0))
+            metadata.push_back(entry);
+        const auto tensors = smallTensors();
+        const auto middle = tensors.begin() + 4;
+        const std::filesystem::path folder(m_folder.path().toStdString());
+        writeFile(folder / "m-00001-of-00002.gguf", build(metadata, {tensors.begin(), middle}));
+        writeFile(folder / "m-00002-of-00002.gguf", build(split(1), {middle, tensors.end()}));
+        for (const char* name : {"m-00001-of-00002.gguf", "m-00002-of-00002.gguf"}) {
+            const auto checkpoint = openCheckpoint(folder / name);
+            QCOMPARE(checkpoint->files.size(), std::size_t{2});
+            QCOMPARE(checkpoint->config.vocabularySize, std::int64_t{3});
+            QCOMPARE(checkpoint->tokenizer.bpe->tokens.size(), std::size_t{3});
+            for (const Matrix& tensor : tensors)
+                QVERIFY(checkpoint->find(tensor.name) != nullptr);
+        }
+        QVERIFY(readTokenizerSource(folder / "m-00002-of-00002.gguf").bpe.has_value());
     }
 
     void linearScalingIsRead()

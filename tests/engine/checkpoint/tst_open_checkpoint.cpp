@@ -103,6 +103,10 @@ private Q_SLOTS:
                               << "Q4_0, F32";
         QTest::newRow("Q4_1") << "llama_q4_1"
                               << "Q4_1, F32";
+        QTest::newRow("Q5_0") << "llama_q5_0"
+                              << "Q5_0, F32";
+        QTest::newRow("Q5_1") << "llama_q5_1"
+                              << "Q5_1, F32";
         QTest::newRow("rope_freqs") << "llama_f32_ropefreqs"
                                     << "F32";
     }

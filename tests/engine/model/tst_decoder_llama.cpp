@@ -81,7 +81,8 @@ private Q_SLOTS:
     void ggufOfEveryType_data()
     {
         QTest::addColumn<QString>("type");
-        for (const char* type : {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "f32_ropefreqs"})
+        for (const char* type : {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1",
+                                 "kmix", "f32_ropefreqs"})
             QTest::newRow(type) << type;
     }
     void ggufOfEveryType()
@@ -105,8 +106,11 @@ private Q_SLOTS:
 
     void blockFormatsStayAsTheyLie()
     {
-        const auto decoder = goldenDecoder("gguf/llama_q4_1.gguf", ComputeType::Auto);
-        QCOMPARE(decoder->weightBytes(), decoder->checkpoint().weightBytes());
+        for (const char* name : {"q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "kmix"}) {
+            const auto decoder =
+                goldenDecoder("gguf/llama_" + std::string(name) + ".gguf", ComputeType::Auto);
+            QCOMPARE(decoder->weightBytes(), decoder->checkpoint().weightBytes());
+        }
     }
 
     void smolLm2InFloat32EqualsItsGoldenLogits()
