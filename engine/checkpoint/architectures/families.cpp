@@ -22,12 +22,14 @@ extern const Family kQwen2Moe;
 extern const Family kQwen3;
 extern const Family kQwen3Moe;
 extern const Family kSmolLm3;
+extern const Family kStarCoder2;
 
 namespace {
 
 constexpr std::array kFamilies = {
-    &kGemma,   &kGemma2, &kGemma3, &kGpt2,  &kGptOss,   &kGranite, &kLlama,    &kMistral,
-    &kMixtral, &kOlmo2,  &kPhi3,   &kQwen2, &kQwen2Moe, &kQwen3,   &kQwen3Moe, &kSmolLm3,
+    &kGemma,    &kGemma2,  &kGemma3,   &kGpt2,    &kGptOss,     &kGranite,
+    &kLlama,    &kMistral, &kMixtral,  &kOlmo2,   &kPhi3,       &kQwen2,
+    &kQwen2Moe, &kQwen3,   &kQwen3Moe, &kSmolLm3, &kStarCoder2,
 };
 
 using Names = std::span<const std::string_view> Family::*;

@@ -2,7 +2,7 @@
 Face's code gives for it.
 
     pip install torch==2.11.0 transformers==5.23.0 gguf
-    python make_families.py families
+    python make_families.py families [NAME ...]
 
 Names and keys come from the gguf package, which is the format's own; what a converter changes on the way (rows
 permuted for adjacent rotary pairs, gains with their one added, experts stacked) is done here. NAME.safetensors
@@ -51,6 +51,7 @@ MODELS = {
     "granite": ("Granite", "granite", dict(BASE, embedding_multiplier=3.0, residual_multiplier=0.4,
                                            attention_multiplier=0.2, logits_scaling=2.0)),
     "olmo2": ("Olmo2", "olmo2", dict(BASE)),
+    "starcoder2": ("Starcoder2", "starcoder2", dict(BASE, sliding_window=None)),
     "smollm3": ("SmolLM3", "smollm3", dict(BASE, num_hidden_layers=5, pad_token_id=0)),
 }
 
@@ -148,8 +149,8 @@ def add_keys(writer, config, arch):
     if head_dim != width // heads:
         writer.add_key_length(head_dim)
         writer.add_value_length(head_dim)
-    if arch == "gpt2":
-        writer.add_layer_norm_eps(config.layer_norm_epsilon)
+    if arch in ("gpt2", "starcoder2"):
+        writer.add_layer_norm_eps(get("layer_norm_epsilon", "norm_epsilon"))
     else:
         writer.add_layer_norm_rms_eps(config.rms_norm_eps)
     if window := get("sliding_window"):
@@ -204,7 +205,8 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     torch.set_grad_enabled(False)
     for name, (family, arch, settings) in MODELS.items():
-        make(name, family, arch, settings, folder)
+        if len(sys.argv) < 3 or name in sys.argv[2:]:
+            make(name, family, arch, settings, folder)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 Hugging Face's code gives for it.
 
     pip install torch==2.11.0 transformers==5.23.0
-    python make_families.py families
+    python make_families.py families [NAME ...]
 
 Each folder is a checkpoint (config.json, model.safetensors) with golden.safetensors: ids [2, 40],
 logits of one forward without a cache in row 0 and of the last 8 positions in row 1, short_logits of
@@ -64,6 +64,7 @@ MODELS = {
     "granite": ("Granite", dict(BASE, embedding_multiplier=3.0, residual_multiplier=0.4, attention_multiplier=0.2,
                                 logits_scaling=2.0)),
     "olmo2": ("Olmo2", dict(BASE)),
+    "starcoder2": ("Starcoder2", dict(BASE, sliding_window=10)),
     "smollm3": ("SmolLM3", dict(BASE, num_hidden_layers=3, no_rope_layer_interval=3)),
 }
 
@@ -114,9 +115,12 @@ def make_once(family, settings, folder, seed):
 def main():
     out = pathlib.Path(sys.argv[1])
     torch.set_grad_enabled(False)
-    facts = {name: make(name, family, settings, out / name) for name, (family, settings) in MODELS.items()}
-    (out / "facts.json").write_text(json.dumps(
-        {"torch": torch.__version__, "transformers": transformers.__version__, "models": facts}, indent=1) + "\n")
+    facts = {name: make(name, family, settings, out / name) for name, (family, settings) in MODELS.items()
+             if len(sys.argv) < 3 or name in sys.argv[2:]}
+    path = out / "facts.json"
+    known = json.loads(path.read_text())["models"] if path.exists() else {}
+    path.write_text(json.dumps({"torch": torch.__version__, "transformers": transformers.__version__,
+                                "models": known | facts}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
