@@ -82,7 +82,9 @@ std::int64_t storedElements(const Checkpoint& checkpoint)
             std::int64_t elements = 1;
             for (const std::int64_t size : tensor.shape)
                 elements *= size;
-            count += elements;
+            if (name.ends_with("_blocks")) // MXFP4: two elements a byte, their scales apart
+                elements *= 2;
+            count += name.ends_with("_scales") ? 0 : elements;
         }
     return count;
 }

@@ -61,6 +61,8 @@ MODELS = {
     "gpt_oss": ("GptOss", dict(BASE, head_dim=8, num_local_experts=4, num_experts_per_tok=2, sliding_window=10,
                                **rope("yarn", factor=8.0, beta_fast=32.0, beta_slow=1.0, truncate=False,
                                       original_max_position_embeddings=32))),
+    "gpt_oss_mxfp4": ("GptOss", dict(BASE, head_dim=8, intermediate_size=64, num_local_experts=2, num_experts_per_tok=1,
+                                     sliding_window=10, **rope("default"))),
     "granite": ("Granite", dict(BASE, embedding_multiplier=3.0, residual_multiplier=0.4, attention_multiplier=0.2,
                                 logits_scaling=2.0)),
     "olmo2": ("Olmo2", dict(BASE)),
@@ -69,16 +71,45 @@ MODELS = {
 }
 
 
+E2M1 = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0]
+
+
+def random_mxfp4(experts, rows, cols):
+    """Random blocks as gpt-oss stores them (two elements a byte, the low half first), and their values."""
+    blocks = torch.randint(0, 256, (experts, rows, cols // 32, 16), dtype=torch.uint8)
+    scales = torch.randint(121, 125, (experts, rows, cols // 32), dtype=torch.uint8)
+    halves = torch.stack([blocks & 15, blocks >> 4], -1).flatten(-2).long()
+    values = torch.tensor(E2M1)[halves] * torch.exp2(scales.float() - 127.0).unsqueeze(-1)
+    return blocks, scales, values.flatten(-2)
+
+
+def store_as_mxfp4(model, folder):
+    """Gives a saved gpt-oss random MXFP4 experts, in the model and in its file."""
+    tensors = {key: value.clone() for key, value in model.state_dict().items()}
+    for index, layer in enumerate(model.model.layers):
+        for name in ("gate_up_proj", "down_proj"):
+            weight = getattr(layer.mlp.experts, name)  # [experts, in, out]
+            blocks, scales, values = random_mxfp4(weight.shape[0], weight.shape[2], weight.shape[1])
+            weight.copy_(values.transpose(1, 2))
+            key = f"model.layers.{index}.mlp.experts.{name}"
+            del tensors[key]
+            tensors[key + "_blocks"], tensors[key + "_scales"] = blocks, scales
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "mxfp4"}
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+
+
 def make(name, family, settings, folder):
     """The first seed whose greedy choices are not near ties, which rounding could turn."""
     for seed in range(100):
-        facts = make_once(family, settings, folder, 1000 * sum(map(ord, name)) + seed)
+        facts = make_once(name, family, settings, folder, 1000 * sum(map(ord, name)) + seed)
         if facts["smallest_greedy_logit_gap"] > 0.02:
             return facts
     raise SystemExit(f"{name}: no seed without near ties")
 
 
-def make_once(family, settings, folder, seed):
+def make_once(name, family, settings, folder, seed):
     torch.manual_seed(seed)
     config = getattr(transformers, {"Gemma3": "Gemma3Text"}.get(family, family) + "Config")(
         **settings, attn_implementation="eager")
@@ -98,6 +129,9 @@ def make_once(family, settings, folder, seed):
     (folder / "generation_config.json").unlink(missing_ok=True)
 
     fresh = lambda ids: type(model).from_pretrained(folder, attn_implementation="eager").eval()(ids, use_cache=False).logits
+    if name.endswith("mxfp4"):
+        store_as_mxfp4(model, folder)
+        fresh = lambda ids: model(ids, use_cache=False).logits
     ids = torch.randint(3, 96, (2, 40))
     logits = fresh(ids)
     greedy = ids
