@@ -74,6 +74,40 @@ private Q_SLOTS:
         }
     }
 
+    // Longrope divides by other numbers where a sequence is to become longer than the original
+    // positions (here 16), so a context made for a shorter one is of no use then.
+    void aLongerPlanRotatesAnew()
+    {
+        const auto decoder = goldenDecoder("hf/families/phi3_longrope");
+        const GoldenFile golden("hf/families/phi3_longrope/golden.safetensors");
+        const std::vector<TokenId> want = row(golden.tensor("greedy_ids"), 0);
+        Context context(decoder->makeCache());
+        const std::vector<TokenId> beginning(want.begin(), want.begin() + 10);
+        generate(*decoder, context, nullptr, greedy(beginning, 4), {}, {});
+        const GenerationRequest request = greedy({want.begin(), want.end() - 8}, 8);
+        const GenerationSummary summary = generate(*decoder, context, nullptr, request, {}, {});
+        QCOMPARE(summary.reusedTokens, std::int64_t{0});
+        QCOMPARE(joined(request.prompt, summary.ids), want);
+        // The same plan keeps what it has.
+        const GenerationSummary again = generate(*decoder, context, nullptr, request, {}, {});
+        QVERIFY(again.reusedTokens > 0);
+        QCOMPARE(again.ids, summary.ids);
+    }
+
+    void learnedPositionsEndTheContext()
+    {
+        const auto decoder = goldenDecoder("hf/families/gpt2"); // 64 positions
+        const GoldenFile golden("hf/families/gpt2/golden.safetensors");
+        GenerationRequest request = greedy(row(golden.tensor("ids"), 0), 100);
+        Context context(decoder->makeCache());
+        const GenerationSummary summary = generate(*decoder, context, nullptr, request, {}, {});
+        QCOMPARE(summary.finish, FinishReason::ContextFull);
+        QCOMPARE(context.cache().seqLen(), std::int64_t{64});
+        request.prompt.resize(65, 3);
+        QVERIFY_EXCEPTION_THROWN(generate(*decoder, context, nullptr, request, {}, {}),
+                                 ArgumentError);
+    }
+
     void seededSamplingEqualsTheReference_data()
     {
         QTest::addColumn<QString>("model");
