@@ -1,11 +1,8 @@
 #include "engine/base/errors.h"
-#include "engine/cache/mixed_kv_cache.h"
-#include "tests/engine/cache/cache_test_data.h"
 #include "tests/engine/cache/counting_allocator.h"
+#include "tests/engine/cache/plain_history.h"
 
 #include <ATen/Context.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
 
@@ -18,160 +15,10 @@
 
 using namespace kvscope;
 
-namespace {
-
-/// The slow cache: per layer all keys ever stored, [B, Hkv, S, D] in the cache's dtype. Values are
-/// the keys negated.
-class PlainHistory
-{
-public:
-    explicit PlainHistory(const CacheShape& shape)
-        : m_layers(shape.layers.size())
-    {
-    }
-    void append(std::size_t layer, const at::Tensor& keys)
-    {
-        m_layers[layer] = m_layers[layer].defined() ? at::cat({m_layers[layer], keys}, 2) : keys;
-    }
-    void truncate(std::int64_t n)
-    {
-        for (auto& keys : m_layers)
-            if (keys.defined())
-                keys = n == 0 ? at::Tensor() : keys.narrow(2, 0, n);
-    }
-    const at::Tensor& keys(std::size_t layer) const { return m_layers[layer]; }
-
-private:
-    std::vector<at::Tensor> m_layers;
-};
-
-CacheShape mixedShape(std::int64_t window = 4, std::int64_t slack = 0)
-{
-    CacheShape shape;
-    shape.layers = {{true, window}, {false, 0}, {true, window + 2}, {false, 0}};
-    shape.numKvHeads = 2;
-    shape.headDim = 3;
-    shape.ringSlack = slack;
-    return shape;
-}
-
-/// The 502M shape of GPT-OSS-Lite.
-CacheShape shape502M()
-{
-    CacheShape shape;
-    for (int layer = 0; layer < 12; ++layer)
-        shape.layers.push_back({layer % 2 == 0, 128});
-    shape.numKvHeads = 4;
-    shape.headDim = 96;
-    return shape;
-}
-
-at::Tensor randomKeys(const CacheShape& shape, std::int64_t length)
-{
-    return at::randn({shape.batch, shape.numKvHeads, length, shape.headDim});
-}
-
-/// Runs one chunk of random keys through every layer of cache and history.
-void appendRandom(MixedKVCache& cache, PlainHistory& history, std::int64_t length)
-{
-    cache.beginChunk(length);
-    for (std::size_t layer = 0; layer < cache.shape().layers.size(); ++layer) {
-        const auto keys = randomKeys(cache.shape(), length);
-        cache.stage(std::int64_t(layer), keys, -keys);
-        history.append(layer, keys.to(cache.options().dtype().toScalarType()));
-    }
-    cache.commitChunk();
-}
-
-void appendRandom(MixedKVCache& cache, std::int64_t length)
-{
-    PlainHistory unused(cache.shape());
-    appendRandom(cache, unused, length);
-}
-
-/// Whether a view holds, negated in its values, exactly the positions [first, end) of a history at
-/// its end, perhaps after older ones that no query sees.
-bool endsWith(const KVView& view, const at::Tensor& history, std::int64_t first, std::int64_t end)
-{
-    if (view.numSegments == 0)
-        return first == end;
-    if (!isConsecutive(view) || view.firstPosition() > first ||
-        view.firstPosition() + view.length() != end)
-        return false;
-    const auto skipped = first - view.firstPosition();
-    const auto want = history.narrow(2, first, end - first);
-    return at::equal(joinedKeys(view).narrow(2, skipped, end - first), want) &&
-           at::equal(joinedValues(view).narrow(2, skipped, end - first), -want);
-}
-
-/// The oldest position that queries from `position` on see in a layer.
-std::int64_t oldestSeen(const CacheLayerShape& layer, std::int64_t position)
-{
-    return layer.isWindowed ? oldestVisible(position, layer.window) : 0;
-}
-
-std::vector<std::vector<QList<double>>> contents(const MixedKVCache& cache)
-{
-    std::vector<std::vector<QList<double>>> result;
-    for (std::int64_t layer = 0; layer < std::ssize(cache.shape().layers); ++layer)
-        result.push_back({positionsIn(joinedKeys(cache.view(layer))),
-                          positionsIn(joinedValues(cache.view(layer)))});
-    return result;
-}
-
-} // namespace
-
 class TestMixedKVCache : public QObject
 {
     Q_OBJECT
 private Q_SLOTS:
-    // Property: through any mix of chunks, discarded chunks, cuts, forks, reserves and resets,
-    // every query finds in every layer exactly what a history that keeps everything has inside its
-    // window.
-    void queriesSeeWhatAPlainHistoryHas_data()
-    {
-        QTest::addColumn<int>("seed");
-        for (int seed = 0; seed < 24; ++seed)
-            QTest::addRow("seed %d", seed) << seed;
-    }
-    void queriesSeeWhatAPlainHistoryHas()
-    {
-        QFETCH(int, seed);
-        at::manual_seed(std::uint64_t(seed));
-        std::mt19937 random{unsigned(seed)};
-        const CacheShape shape = randomShape(random);
-        MixedKVCache cache(shape, randomDtype(random));
-        PlainHistory history(shape);
-        for (int step = 0; step < 40; ++step) {
-            switch (random() % 10) {
-            case 0:
-                cutAtRandom(cache, history, random);
-                break;
-            case 1:
-                cache.reserve(std::int64_t(random() % 80));
-                break;
-            case 2:
-                forkAtRandom(cache, random);
-                break;
-            case 3:
-                runChunk(cache, history, random, Ending::Discard);
-                break;
-            case 4:
-                if (random() % 4 == 0) {
-                    cache.reset();
-                    history.truncate(0);
-                }
-                break;
-            default:
-                runChunk(cache, history, random, Ending::Commit);
-                break;
-            }
-            if (QTest::currentTestFailed())
-                return;
-            checkStored(cache, history);
-        }
-    }
-
     // Property: a cache cut back and filled again equals one that never held anything else.
     void truncatedAndRefilledEqualsFresh()
     {
@@ -453,81 +300,6 @@ private Q_SLOTS:
     }
 
 private:
-    enum class Ending { Commit, Discard };
-
-    static CacheShape randomShape(std::mt19937& random)
-    {
-        CacheShape shape;
-        const auto numLayers = 1 + random() % 4;
-        for (unsigned layer = 0; layer < numLayers; ++layer)
-            shape.layers.push_back({random() % 2 == 0, std::int64_t(1 + random() % 8)});
-        shape.batch = 1 + random() % 3;
-        shape.numKvHeads = 1 + random() % 3;
-        shape.headDim = 1 + random() % 5;
-        shape.ringSlack = random() % 4;
-        return shape;
-    }
-
-    static at::ScalarType randomDtype(std::mt19937& random)
-    {
-        return std::array{at::kFloat, at::kBFloat16, at::kHalf}[random() % 3];
-    }
-
-    void runChunk(MixedKVCache& cache, PlainHistory& history, std::mt19937& random, Ending ending)
-    {
-        const auto length = random() % 2 == 0 ? 1 : std::int64_t(1 + random() % 20);
-        const auto start = cache.seqLen();
-        cache.beginChunk(length);
-        for (std::size_t layer = 0; layer < cache.shape().layers.size(); ++layer) {
-            const auto keys = randomKeys(cache.shape(), length);
-            const KVView view = cache.stage(std::int64_t(layer), keys, -keys);
-            PlainHistory after = history;
-            after.append(layer, keys.to(cache.options().dtype().toScalarType()));
-            const auto first = oldestSeen(cache.shape().layers[layer], start);
-            QVERIFY(endsWith(view, after.keys(layer), first, start + length));
-            if (ending == Ending::Commit)
-                history.append(layer, keys.to(cache.options().dtype().toScalarType()));
-            else if (random() % 3 == 0)
-                break; // cancelled between layers
-        }
-        ending == Ending::Commit ? cache.commitChunk() : cache.discardChunk();
-    }
-
-    static void cutAtRandom(MixedKVCache& cache, PlainHistory& history, std::mt19937& random)
-    {
-        const auto n = std::int64_t(random() % unsigned(cache.seqLen() + 1));
-        const auto reusable = cache.reusablePrefix(n);
-        QVERIFY(reusable == n || reusable == 0);
-        QCOMPARE(cache.truncate(n), reusable);
-        history.truncate(reusable);
-    }
-
-    static void forkAtRandom(MixedKVCache& cache, std::mt19937& random)
-    {
-        const auto n = std::int64_t(random() % unsigned(cache.seqLen() + 1));
-        if (cache.reusablePrefix(n) != n)
-            return;
-        MixedKVCache branch = cache.fork(n);
-        appendRandom(branch, 3); // must not show in `cache`
-        if (n == cache.seqLen())
-            cache = cache.fork(n); // go on with a copy
-    }
-
-    static void checkStored(const MixedKVCache& cache, const PlainHistory& history)
-    {
-        for (std::size_t layer = 0; layer < cache.shape().layers.size(); ++layer) {
-            const auto& kind = cache.shape().layers[layer];
-            const auto first = std::min(oldestSeen(kind, cache.seqLen()), cache.seqLen());
-            const KVView view = cache.view(std::int64_t(layer));
-            QVERIFY(endsWith(view, history.keys(layer), first, cache.seqLen()));
-            QCOMPARE(view.length(), cache.seqLen(std::int64_t(layer)));
-            // What is there beyond what queries see must be right too.
-            if (view.numSegments > 0)
-                QVERIFY(endsWith(view, history.keys(layer), view.firstPosition(), cache.seqLen()));
-            QVERIFY(!kind.isWindowed || view.length() <= kind.window);
-        }
-    }
-
     /// Appends positions [start, start + length) of a history.
     static void refill(MixedKVCache& cache, const PlainHistory& history, std::int64_t start,
                        std::int64_t length)
