@@ -26,6 +26,11 @@ void requireBpe(const ConfigObject& model, const TokenizerJson& json)
     for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
         if (const auto affix = model.text(key); affix && !affix->empty())
             model.fail(key, "is " + printable(*affix) + ", which is not read here");
+    // What was read as it should be is not in the outline any more.
+    if (model.has("vocab"))
+        model.fail("vocab", "is not an object of tokens and their ids");
+    if (model.has("merges"))
+        model.fail("merges", "is not a list of pairs");
     if (json.vocabulary.empty())
         model.fail("vocab", "has no tokens");
 }

@@ -100,11 +100,11 @@ private Q_SLOTS:
         row("falcon", "a, `12345", {"a", ",", " ", "`", "123", "45"});
         row("deepseek-llm", u8"ab \u00E9\u03A9! 123\n",
             {"ab", u8" \u00E9\u03A9", "!", " ", "123", "\n"});
-        row("deepseek-coder", u8"x 中文12", {"x", u8" 中文", "1", "2"});
+        row("deepseek-coder", u8"x 中文12", {"x", " ", u8"中文", "1", "2"});
         row("deepseek-v3", u8"ab.cd 1234中", {"ab", ".cd", " ", "123", "4", u8"中"});
         row("bloom", "a b,c", {"a", " b", ",", "c"});
         row("viking", "a1 b", {"a", "1", " b"});
-        row("bailingmoe", "I'M\n\nx", {"I", "'M", "\n", "\n", "x"});
+        row("bailingmoe", "I'M\n\nx", {"I", "'M", "\n\n", "x"});
         row("seed-coder", "a!\nb", {"a", "!", "\n", "b"});
     }
     void kindsDiffer()

@@ -236,7 +236,7 @@ private Q_SLOTS:
         row("Unigram", "/model/type", "\"Unigram\"", "model.type is Unigram");
         row("WordPiece", "/model/type", "\"WordPiece\"", "model.type is WordPiece");
         row("no vocabulary", "/model/vocab", "{}", "model.vocab has no tokens");
-        row("vocabulary is a list", "/model/vocab", "[1]", "model.vocab has no tokens");
+        row("vocabulary is a list", "/model/vocab", "[1]", "model.vocab is not an object");
         row("vocabulary of lists", "/model/vocab/a", "[0]", "model.vocab.a is not a token id");
         row("vocabulary of objects", "/model/vocab/a", "{}", "model.vocab.a is not a token id");
         row("id is text", "/model/vocab/a", "\"0\"", "model.vocab.a is not a token id");
@@ -245,7 +245,7 @@ private Q_SLOTS:
         row("id is enormous", "/model/vocab/a", "4294967296", "which is no token id");
         row("id leaves a gap", "/model/vocab/a", "2000000000", "in a vocabulary of 7");
         row("id twice", "/model/vocab/a", "1", "has the id 1 twice");
-        row("merges are text", "/model/merges", "\"a b\"", "Merge 0");
+        row("merges are text", "/model/merges", "\"a b\"", "model.merges is not a list");
         row("merge of one", "/model/merges/0", "\"ab\"", "model.merges: entry 0");
         row("merge of three", "/model/merges/0", "\"a b c\"", "model.merges: entry 0");
         row("merge of nothing", "/model/merges/0", "\" b\"", "model.merges: entry 0");
