@@ -1,6 +1,7 @@
 #include "engine/tokenizer/added_vocabulary.h"
 
 #include "engine/base/errors.h"
+#include "engine/base/utf8.h"
 #include "engine/checkpoint/error_text.h"
 #include "engine/tokenizer/unicode_text.h"
 
@@ -102,6 +103,9 @@ AddedVocabulary::AddedVocabulary(const std::vector<AddedToken>& tokens,
                 std::to_string(token.id) +
                 (known ? ", and " + std::to_string(*known) + " as well."
                        : ", which '" + printable(same->second.content) + "' has already."));
+        // A spelling that is no text would part characters; GGUF can hold one.
+        if (firstInvalidUtf8(token.content))
+            continue;
         m_all.add(token.content, token.id);
         if (token.isNormalized)
             m_inNormalized.add(normalizer.apply(token.content), token);

@@ -20,7 +20,9 @@ public:
         return TextPattern(RegularExpression(pattern));
     }
 
+    bool isExpression() const { return std::holds_alternative<RegularExpression>(m_pattern); }
     /// Appends every match from the left, none overlapping. An empty literal has none.
+    /// \param text  well-formed UTF-8; for a literal any bytes
     void findAll(std::string_view text, std::vector<TextRange>& matches) const;
 
 private:

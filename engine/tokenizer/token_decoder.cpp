@@ -1,5 +1,6 @@
 #include "engine/tokenizer/token_decoder.h"
 
+#include "engine/base/utf8.h"
 #include "engine/tokenizer/byte_alphabet.h"
 #include "engine/tokenizer/token_index.h"
 
@@ -8,8 +9,11 @@
 namespace kvscope {
 namespace {
 
-std::string replaced(const std::string& text, const TextPattern& pattern, std::string_view by)
+std::string replaced(std::string text, const TextPattern& pattern, std::string_view by)
 {
+    // Tokens of bytes need not be characters, which a regular expression asks for.
+    if (pattern.isExpression())
+        text = toValidUtf8(text);
     std::vector<TextRange> matches;
     pattern.findAll(text, matches);
     if (matches.empty())

@@ -31,7 +31,7 @@ public:
     virtual std::string piece(TokenId id) const = 0;
     /// The text of ids in sequence, as bytes; control tokens give their name. Of the space that
     /// sentencepiece puts in front of a text nothing is left. `decode(encode(text, ...))` is
-    /// `text`. \throws ArgumentError for an id outside the vocabulary.
+    /// `text` where nothing normalizes it. \throws ArgumentError for an id beyond the vocabulary.
     virtual std::string decode(const std::vector<TokenId>& ids) const = 0;
     virtual bool isControl(TokenId id) const = 0;
     /// The control or user-defined token spelled `text`, if there is one.

@@ -246,6 +246,18 @@ private Q_SLOTS:
         QVERIFY(!tokenizer.controlToken("a"));
     }
 
+    // A control token of half a character would leave text that is no UTF-8 to the patterns.
+    void spellingsThatAreNoTextAreNotFound()
+    {
+        BpeVocabulary vocabulary = smallVocabulary();
+        vocabulary.tokens[0] = "\xA9";
+        const BpeTokenizer tokenizer(bpePartsFrom(vocabulary));
+        const std::string text = "\xC3\xA9";
+        QCOMPARE(tokenizer.encode(text, ControlTokens::Parsed), std::vector<TokenId>{17});
+        QCOMPARE(tokenizer.piece(0), std::string("\xA9"));
+        QVERIFY(!tokenizer.controlToken("\xA9"));
+    }
+
     void decodingGivesTheTextBack()
     {
         const BpeTokenizer tokenizer(bpePartsFrom(smallVocabulary()));

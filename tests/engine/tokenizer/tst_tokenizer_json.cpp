@@ -204,6 +204,15 @@ private Q_SLOTS:
         }
     }
 
+    void decodersMeetBytesThatAreNoText()
+    {
+        Json json = smallTokenizer();
+        json["model"]["vocab"]["<0xFF>"] = 8;
+        json["decoder"] = Json::parse(R"({"type":"Sequence","decoders":[{"type":"ByteFallback"},
+            {"type":"Replace","pattern":{"Regex":"[^a]"},"content":"_"}]})");
+        QCOMPARE(open(json)->decode({8, 0, 1}), std::string("_a_"));
+    }
+
     void oldFilesDoNotNameTheModelsType()
     {
         Json json = smallTokenizer();
