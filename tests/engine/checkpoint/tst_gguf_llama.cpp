@@ -1,8 +1,6 @@
 #include "engine/checkpoint/checkpoint.h"
 #include "tests/engine/checkpoint/checkpoint_test_files.h"
 
-#include <cmath>
-
 using namespace kvscope;
 
 namespace {
@@ -22,14 +20,6 @@ std::string intArray(const std::vector<std::int32_t>& values)
 {
     std::string bytes = bytesOf(5U) + bytesOf<std::uint64_t>(values.size());
     for (const std::int32_t value : values)
-        bytes += bytesOf(value);
-    return bytes;
-}
-
-std::string floatArray(const std::vector<float>& values)
-{
-    std::string bytes = bytesOf(6U) + bytesOf<std::uint64_t>(values.size());
-    for (const float value : values)
         bytes += bytesOf(value);
     return bytes;
 }
@@ -118,19 +108,6 @@ class TestGgufLlama : public QObject
         auto metadata = smallMetadata();
         std::erase_if(metadata, [&](const Entry& entry) { return entry.key == change.key; });
         if (change.type != 99)
-            metadata.push_back(change);
-        return write(build(metadata, smallTensors()));
-    }
-    /// The small model with a sentencepiece vocabulary, and one more change.
-    std::filesystem::path writeScored(const Entry& change) const
-    {
-        auto metadata = smallMetadata();
-        std::erase_if(metadata,
-                      [](const Entry& entry) { return entry.key == "tokenizer.ggml.model"; });
-        metadata.push_back({"tokenizer.ggml.model", kText, GgufBytes::text("llama")});
-        if (change.key != "tokenizer.ggml.scores")
-            metadata.push_back({"tokenizer.ggml.scores", kArray, floatArray({0, -1.5F, -2})});
-        if (!change.key.empty() && change.type != 99)
             metadata.push_back(change);
         return write(build(metadata, smallTensors()));
     }
@@ -322,65 +299,6 @@ private Q_SLOTS:
             openCheckpoint(writeWith({"tokenizer.ggml.eos_token_id", 4, bytesOf(128009U)}));
         QVERIFY(checkpoint->tokenizer.endTokens.empty());
         QCOMPARE(checkpoint->warnings.size(), std::size_t{1});
-    }
-
-    void scoredVocabulariesAreRead()
-    {
-        const TokenizerSource source = readTokenizerSource(writeScored({}));
-        QVERIFY(!source.bpe && source.scored && source.unsupported.empty());
-        QCOMPARE(source.scored->scores, (std::vector<float>{0, -1.5F, -2}));
-        QVERIFY(source.scored->addsSpacePrefix);
-        QVERIFY(source.addsBeginToken); // as llama.cpp has it where the file does not say
-        QVERIFY(!source.scored->unknownToken);
-        const Entry noPrefix = {"tokenizer.ggml.add_space_prefix", 7, std::string(1, '\0')};
-        QVERIFY(!readTokenizerSource(writeScored(noPrefix)).scored->addsSpacePrefix);
-        const Entry unknown = {"tokenizer.ggml.unknown_token_id", 4, bytesOf(1U)};
-        QCOMPARE(readTokenizerSource(writeScored(unknown)).scored->unknownToken.value(),
-                 std::int64_t{1});
-        const Entry beyond = {"tokenizer.ggml.unknown_token_id", 4, bytesOf(3U)};
-        QVERIFY(!readTokenizerSource(writeScored(beyond)).scored->unknownToken);
-        const Entry noBegin = {"tokenizer.ggml.add_bos_token", 7, std::string(1, '\0')};
-        QVERIFY(!readTokenizerSource(writeScored(noBegin)).addsBeginToken);
-    }
-
-    void scoresAreChecked_data()
-    {
-        QTest::addColumn<Entry>("entry");
-        QTest::addColumn<QString>("reason");
-        const char* key = "tokenizer.ggml.scores";
-        QTest::newRow("none") << Entry{key, 99, {}} << "the metadata has no tokenizer.ggml.scores";
-        QTest::newRow("too few") << Entry{key, kArray, floatArray({0})}
-                                 << "scores has 1 entries for 3 tokens";
-        QTest::newRow("whole numbers")
-            << Entry{key, kArray, intArray({0, 1, 2})} << "scores is not an array of real numbers";
-        QTest::newRow("no number") << Entry{key, kArray, floatArray({0, std::nanf(""), 0})}
-                                   << "scores has an entry that is no number";
-    }
-    void scoresAreChecked()
-    {
-        QFETCH(Entry, entry);
-        QFETCH(QString, reason);
-        KVSCOPE_CONTAINS(errorOf([&] { readTokenizerSource(writeScored(entry)); }), reason);
-    }
-
-    void someKindsAskForBeginByThemselves()
-    {
-        const auto asks = [&](const char* kind) {
-            return readTokenizerSource(
-                       writeWith({"tokenizer.ggml.pre", kText, GgufBytes::text(kind)}))
-                .addsBeginToken;
-        };
-        QVERIFY(asks("llama-bpe"));
-        QVERIFY(asks("tekken"));
-        QVERIFY(!asks("qwen2"));
-    }
-
-    void kindsThatAreNotReadAreNamed()
-    {
-        const TokenizerSource source = readTokenizerSource(
-            writeWith({"tokenizer.ggml.model", kText, GgufBytes::text("rwkv")}));
-        QVERIFY(!source.bpe && !source.scored);
-        KVSCOPE_CONTAINS(QString::fromStdString(source.unsupported), "of the kind \"rwkv\"");
     }
 
     void aFileWithoutATokenizerStillOpens()

@@ -220,7 +220,7 @@ private Q_SLOTS:
         const PreTokenizer scheme = ggufPreTokenizer(kind.toStdString()).preTokenizer;
         // A letter behind the run makes patterns for white space back off from it.
         const Scaling scaling = timeScaling(
-            unit.toStdString(), 25'000, [&](const auto& text) { scheme.split(text + "x", true); });
+            unit.toStdString(), 12'000, [&](const auto& text) { scheme.split(text + "x", true); });
         QVERIFY2(scaling.isNearLinear(), scaling.text().c_str());
     }
 };
