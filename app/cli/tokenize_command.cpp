@@ -17,17 +17,14 @@ struct TokenizeOptions
     bool addsBegin = false;
 };
 
-/// What a path says of its tokenizer. A vocabulary file without tensors is enough, so a .gguf is
-/// not opened as a checkpoint.
+/// What a path says of its tokenizer. A tokenizer's own file is enough, and so is a vocabulary
+/// without tensors, so neither these nor a .gguf is opened as a checkpoint.
 TokenizerSource tokenizerSourceOf(const std::filesystem::path& path)
 {
-    if (path.extension() == ".gguf")
-        return readTokenizerSource(path);
-    if (path.extension() != ".model")
-        return openCheckpoint(path)->tokenizer;
-    TokenizerSource source;
-    source.sentencePieceFile = path;
-    return source;
+    const auto extension = path.extension();
+    const bool isTokenizerFile =
+        extension == ".gguf" || extension == ".model" || extension == ".json";
+    return isTokenizerFile ? readTokenizerSource(path) : openCheckpoint(path)->tokenizer;
 }
 
 TokenId requireBeginToken(const TokenizerSource& source)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/checkpoint/added_token.h"
 #include "engine/checkpoint/model_config.h"
 #include "engine/checkpoint/model_tensors.h"
 #include "engine/checkpoint/tensor_file.h"
@@ -14,22 +15,51 @@
 
 namespace kvscope {
 
+/// What a token of a GGUF vocabulary is for. Source: ggml docs/gguf.md,
+/// tokenizer.ggml.token_type.
+enum class GgufTokenType : std::int32_t {
+    Undefined = 0,
+    Normal = 1,
+    Unknown = 2,
+    Control = 3,     ///< never made from plain text
+    UserDefined = 4, ///< found in text before anything else
+    Unused = 5,
+    Byte = 6, ///< "<0x0A>"
+};
+
 /// A byte-level BPE vocabulary as GGUF metadata states it, checked: lengths agree, ids are in
 /// range.
 struct BpeVocabulary
 {
     std::vector<std::string> tokens; ///< in the byte-to-character alphabet of GPT-2
     std::vector<std::string> merges; ///< "left right", best rank first
-    std::vector<std::int32_t>
-        types;                ///< GGUF token types (1 normal, 3 control, 4 user-defined, ...)
-    std::string preTokenizer; ///< "smollm", "gpt-2", ...
+    std::vector<std::int32_t> types; ///< GgufTokenType by id
+    std::string preTokenizer;        ///< "smollm", "gpt-2", ...
 };
 
-/// What a checkpoint says of its tokenizer, before one is built from it.
+/// A sentencepiece BPE vocabulary as GGUF metadata states it, checked likewise.
+struct ScoredVocabulary
+{
+    std::vector<std::string> tokens; ///< U+2581 for spaces
+    std::vector<float> scores;       ///< by id, none NaN; the greatest is merged first
+    std::vector<std::int32_t> types; ///< GgufTokenType by id
+    bool addsSpacePrefix = true;     ///< a space goes in front of each text
+    std::optional<std::int64_t> unknownToken;
+};
+
+/// What a checkpoint says of its tokenizer, before one is built from it. At most one of the
+/// vocabularies and files is there.
 struct TokenizerSource
 {
-    std::optional<BpeVocabulary> bpe;        ///< GGUF, tokenizer.ggml.model = gpt2
-    std::filesystem::path sentencePieceFile; ///< `tokenizer.model` beside the weights, or empty
+    std::optional<BpeVocabulary> bpe;       ///< GGUF, tokenizer.ggml.model = gpt2
+    std::optional<ScoredVocabulary> scored; ///< GGUF, tokenizer.ggml.model = llama
+    std::filesystem::path tokenizerJsonFile;
+    std::filesystem::path sentencePieceFile;
+    std::filesystem::path tiktokenFile;
+    std::vector<AddedToken> addedTokens; ///< of tokenizer_config.json, beside the latter two
+    /// Rows of the model's embedding: ids below it that the tokenizer lacks are padding, and a
+    /// larger vocabulary is an error. Nothing where there is no model.
+    std::optional<std::int64_t> modelVocabularySize;
     std::string unsupported;  ///< why there is a tokenizer that cannot be used, or empty
     std::string chatTemplate; ///< Jinja text, or empty
     std::optional<std::int64_t> beginToken; ///< BOS
@@ -70,10 +100,11 @@ struct Checkpoint
 /// \throws CheckpointError with one sentence naming file, tensor or key, expected and found.
 std::shared_ptr<const Checkpoint> openCheckpoint(const std::filesystem::path& path);
 
-/// What a .gguf file says of its tokenizer; the file needs no tensors and no architecture. Without
-/// any `tokenizer.ggml.*` key the source is empty. The vocabulary size is the number of its tokens.
-/// \throws CheckpointError for a file that is not GGUF or whose tokenizer metadata contradicts
-/// itself.
-TokenizerSource readTokenizerSource(const std::filesystem::path& ggufFile);
+/// What a tokenizer's own file says: a .gguf (which needs no tensors and no architecture), a
+/// tokenizer.json, a sentencepiece or tiktoken `.model`; the latter three with the
+/// tokenizer_config.json beside them. What kind it is, its content tells. A .gguf without any
+/// `tokenizer.ggml.*` key gives an empty source.
+/// \throws CheckpointError for a file that cannot be read or whose metadata contradicts itself
+TokenizerSource readTokenizerSource(const std::filesystem::path& file);
 
 } // namespace kvscope

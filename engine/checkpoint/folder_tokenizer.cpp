@@ -1,10 +1,16 @@
+#include "engine/base/errors.h"
 #include "engine/base/mapped_file.h"
 #include "engine/checkpoint/error_text.h"
 #include "engine/checkpoint/special_tokens.h"
 #include "engine/checkpoint/strict_json.h"
+#include "engine/checkpoint/tokenizer_config.h"
+#include "engine/checkpoint/tokenizer_json.h"
 #include "engine/checkpoint/tokenizer_source.h"
 
+#include <algorithm>
+#include <array>
 #include <string_view>
+#include <utility>
 
 namespace kvscope {
 namespace {
@@ -13,48 +19,21 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxTemplateBytes = std::size_t{1} << 20;
 
-/// A sentencepiece model is a protobuf whose first field is a piece; Llama 3's file of the same
-/// name is text: a base64 token and its rank on each line.
-bool isSentencePiece(const fs::path& path)
+bool isPresent(const fs::path& file)
 {
-    return MappedFile(path).bytes().front() == std::byte{0x0a};
+    return fs::is_regular_file(file) && fs::file_size(file) > 0;
 }
 
-std::optional<ConfigObject> readOptional(const fs::path& path)
-{
-    if (!fs::is_regular_file(path))
-        return std::nullopt;
-    return ConfigObject(readJsonObject(path), path.filename().string());
-}
-
-/// A template is text, or a list of named ones of which "default" is meant.
-std::string templateOf(const ConfigObject& tokenizerConfig)
-{
-    const nlohmann::json* value = tokenizerConfig.find("chat_template");
-    if (value == nullptr)
-        return {};
-    if (value->is_string())
-        return value->get<std::string>();
-    if (value->is_array())
-        for (const nlohmann::json& entry : *value)
-            if (entry.is_object() && entry.value("name", nlohmann::json()) == "default" &&
-                entry.contains("template") && entry["template"].is_string())
-                return entry["template"].get<std::string>();
-    return {};
-}
-
-std::string readChatTemplate(const fs::path& folder,
-                             const std::optional<ConfigObject>& tokenizerConfig)
+std::string readChatTemplate(const fs::path& folder, const TokenizerConfig& config)
 {
     const fs::path file = folder / "chat_template.jinja";
-    if (fs::is_regular_file(file) && fs::file_size(file) > 0) {
-        const MappedFile mapped(file);
-        if (mapped.bytes().size() > kMaxTemplateBytes)
-            failIn("chat_template.jinja", "has " + std::to_string(mapped.bytes().size()) +
-                                              " bytes; at most 1048576 were expected");
-        return {reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size()};
-    }
-    return tokenizerConfig ? templateOf(*tokenizerConfig) : std::string();
+    if (!isPresent(file))
+        return config.chatTemplate;
+    const MappedFile mapped(file);
+    if (mapped.bytes().size() > kMaxTemplateBytes)
+        failIn("chat_template.jinja", "has " + std::to_string(mapped.bytes().size()) +
+                                          " bytes; at most 1048576 were expected");
+    return {reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size()};
 }
 
 /// One id, or a list of them.
@@ -76,20 +55,86 @@ void addEndTokens(const ConfigObject& config, std::int64_t vocabularySize, Token
     }
 }
 
-void findTokenizerFile(const fs::path& folder, TokenizerSource& source)
+/// A sentencepiece model is a protobuf whose first field is a piece; Llama 3's file of the same
+/// name is text: a base64 token and its rank on each line.
+void setTokenizerFile(const fs::path& file, TokenizerSource& source)
 {
-    const fs::path model = folder / "tokenizer.model";
-    if (fs::is_regular_file(model) && fs::file_size(model) > 0) {
-        if (isSentencePiece(model))
-            source.sentencePieceFile = model;
-        else
-            source.unsupported =
-                "tokenizer.model is not a sentencepiece model (Llama 3 has a tiktoken "
-                "file of that name), which is not read yet.";
-        return;
+    const MappedFile mapped(file);
+    if (mapped.bytes().front() == std::byte{'{'})
+        source.tokenizerJsonFile = file;
+    else if (mapped.bytes().front() == std::byte{0x0a})
+        source.sentencePieceFile = file;
+    else
+        source.tiktokenFile = file;
+}
+
+/// tokenizer.json is what transformers' fast tokenizers read, so its ids are those that people
+/// compare with; a tokenizer.model beside it is the file that it was made from.
+TokenizerSource findTokenizerFile(const fs::path& folder)
+{
+    TokenizerSource source;
+    for (const char* name : {"tokenizer.json", "tokenizer.model"}) {
+        const fs::path file = folder / name;
+        if (!isPresent(file))
+            continue;
+        setTokenizerFile(file, source);
+        break;
     }
-    if (fs::is_regular_file(folder / "tokenizer.json"))
-        source.unsupported = "tokenizer.json is not read yet.";
+    return source;
+}
+
+/// The token that tokenizer.json's post-processor puts in front.
+std::optional<std::int64_t> beginOfProcessor(const TokenizerSource& source)
+{
+    if (source.tokenizerJsonFile.empty())
+        return std::nullopt;
+    try {
+        return beginTokenOf(
+            readTokenizerJson(source.tokenizerJsonFile, TokenizerJsonExtent::Outline));
+    } catch (const CheckpointError&) {
+        return std::nullopt; // making the tokenizer reads the file whole, and says what is wrong
+    }
+}
+
+/// Classes that put BOS in front by themselves. Source: transformers, models/*/tokenization_*.py.
+bool asksForBegin(const std::string& tokenizerClass)
+{
+    constexpr std::array<std::string_view, 3> kAsking = {"Llama", "CodeLlama", "Gemma"};
+    return std::ranges::any_of(
+        kAsking, [&](std::string_view name) { return tokenizerClass.starts_with(name); });
+}
+
+/// Whether transformers puts BOS in front, and which: as the configuration says, else as the
+/// post-processor of tokenizer.json does, else as the tokenizer's class does by itself. Where it
+/// does, BOS is the tokenizer's own.
+void setBegin(const TokenizerConfig& config, TokenizerSource& source)
+{
+    const auto processed = beginOfProcessor(source);
+    const bool asks = source.tokenizerJsonFile.empty() ? asksForBegin(config.tokenizerClass)
+                                                       : processed.has_value();
+    source.addsBeginToken = config.addsBeginToken.value_or(asks);
+    source.beginToken = processed ? processed : config.idOf(config.beginToken);
+}
+
+/// What the tokenizer's own files say.
+TokenizerSource sourceFrom(const TokenizerConfig& config, TokenizerSource source)
+{
+    source.addedTokens = config.addedTokens;
+    source.chatTemplate = config.chatTemplate;
+    setBegin(config, source);
+    return source;
+}
+
+/// BOS as the model's configuration has it, unless the tokenizer itself puts one in front.
+void reconcileBegin(const ConfigObject& config, std::int64_t vocabularySize,
+                    TokenizerSource& source, std::vector<std::string>& warnings)
+{
+    auto id = config.wholeNumber("bos_token_id");
+    if (!id || (source.addsBeginToken && source.beginToken))
+        id = source.beginToken;
+    source.beginToken.reset();
+    if (id)
+        setBeginToken(*id, vocabularySize, source, warnings);
 }
 
 } // namespace
@@ -97,17 +142,38 @@ void findTokenizerFile(const fs::path& folder, TokenizerSource& source)
 TokenizerSource readFolderTokenizer(const fs::path& folder, const ConfigObject& config,
                                     std::int64_t vocabularySize, std::vector<std::string>& warnings)
 {
-    TokenizerSource source;
-    findTokenizerFile(folder, source);
-    const auto tokenizerConfig = readOptional(folder / "tokenizer_config.json");
+    const TokenizerConfig tokenizerConfig = readTokenizerConfig(folder);
+    TokenizerSource source = sourceFrom(tokenizerConfig, findTokenizerFile(folder));
+    source.modelVocabularySize = vocabularySize;
     source.chatTemplate = readChatTemplate(folder, tokenizerConfig);
-    if (tokenizerConfig)
-        source.addsBeginToken = tokenizerConfig->flag("add_bos_token").value_or(false);
-    if (const auto id = config.wholeNumber("bos_token_id"))
-        setBeginToken(*id, vocabularySize, source, warnings);
+    reconcileBegin(config, vocabularySize, source, warnings);
     addEndTokens(config, vocabularySize, source, warnings);
-    if (const auto generation = readOptional(folder / "generation_config.json"))
-        addEndTokens(*generation, vocabularySize, source, warnings);
+    const fs::path generation = folder / "generation_config.json";
+    if (fs::is_regular_file(generation))
+        addEndTokens(ConfigObject(readJsonObject(generation), "generation_config.json"),
+                     vocabularySize, source, warnings);
+    if (const auto id = tokenizerConfig.idOf(tokenizerConfig.endToken);
+        id && source.endTokens.empty())
+        addEndToken(*id, vocabularySize, source, warnings);
+    return source;
+}
+
+TokenizerSource readTokenizerSource(const fs::path& file)
+{
+    const MappedFile mapped(file);
+    constexpr std::string_view kMagic = "GGUF";
+    const std::string_view head(reinterpret_cast<const char*>(mapped.bytes().data()),
+                                std::min(mapped.bytes().size(), kMagic.size()));
+    if (head == kMagic) {
+        std::vector<std::string> warnings;
+        return readGgufTokenizer(GgufFile(file), std::nullopt, warnings);
+    }
+    TokenizerSource source;
+    setTokenizerFile(file, source);
+    const TokenizerConfig config = readTokenizerConfig(file.parent_path());
+    source = sourceFrom(config, std::move(source));
+    if (const auto id = config.idOf(config.endToken))
+        source.endTokens.push_back(*id);
     return source;
 }
 

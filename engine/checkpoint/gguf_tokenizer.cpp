@@ -2,10 +2,14 @@
 #include "engine/checkpoint/special_tokens.h"
 #include "engine/checkpoint/tokenizer_source.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+
 namespace kvscope {
 namespace {
 
-constexpr std::int64_t kMaxTokenType = 6; // LLAMA_TOKEN_TYPE_BYTE
+constexpr auto kMaxTokenType = static_cast<std::int64_t>(GgufTokenType::Byte);
 
 const std::vector<std::string>& requireTexts(const GgufFile& file, std::string_view key)
 {
@@ -63,6 +67,53 @@ BpeVocabulary readBpe(const GgufFile& file, const std::vector<std::string>& toke
     return vocabulary;
 }
 
+/// \throws CheckpointError where there is not one number for each token
+std::vector<float> readScores(const GgufFile& file, std::size_t numTokens)
+{
+    constexpr std::string_view kKey = "tokenizer.ggml.scores";
+    const GgufArray* list = file.array(kKey);
+    if (list == nullptr)
+        failIn(file.name(), "the metadata has no " + std::string(kKey));
+    const auto* numbers = std::get_if<std::vector<double>>(list);
+    if (numbers == nullptr)
+        failIn(file.name(), std::string(kKey) + " is not an array of real numbers");
+    if (numbers->size() != numTokens)
+        failIn(file.name(), std::string(kKey) + " has " + std::to_string(numbers->size()) +
+                                " entries for " + std::to_string(numTokens) + " tokens");
+    std::vector<float> scores;
+    scores.reserve(numTokens);
+    for (const double number : *numbers) {
+        if (std::isnan(number))
+            failIn(file.name(), std::string(kKey) + " has an entry that is no number");
+        scores.push_back(static_cast<float>(number));
+    }
+    return scores;
+}
+
+ScoredVocabulary readScored(const GgufFile& file, const std::vector<std::string>& tokens)
+{
+    ScoredVocabulary vocabulary;
+    vocabulary.tokens = tokens;
+    vocabulary.types = readTypes(file, tokens.size());
+    vocabulary.scores = readScores(file, tokens.size());
+    vocabulary.addsSpacePrefix = file.flag("tokenizer.ggml.add_space_prefix").value_or(true);
+    if (const auto id = file.count("tokenizer.ggml.unknown_token_id");
+        id && *id < static_cast<std::int64_t>(tokens.size()))
+        vocabulary.unknownToken = *id;
+    return vocabulary;
+}
+
+/// What llama.cpp does where the file does not say: sentencepiece models ask for BOS, BPE ones do
+/// not but for two kinds. Source: llama.cpp src/llama-vocab.cpp.
+bool addsBeginByDefault(const TokenizerSource& source)
+{
+    constexpr std::array<std::string_view, 9> kAsking = {"llama-bpe", "llama3",    "llama-v3",
+                                                         "falcon3",   "falcon-h1", "pixtral",
+                                                         "midm-2.0",  "lfm2",      "tekken"};
+    return source.bpe ? std::ranges::find(kAsking, source.bpe->preTokenizer) != kAsking.end()
+                      : source.scored.has_value();
+}
+
 void readSpecialTokens(const GgufFile& file, std::int64_t size, TokenizerSource& source,
                        std::vector<std::string>& warnings)
 {
@@ -90,23 +141,19 @@ TokenizerSource readGgufTokenizer(const GgufFile& file, std::optional<std::int64
     if (vocabularySize && size != *vocabularySize)
         failIn(file.name(), "tokenizer.ggml.tokens has " + std::to_string(size) +
                                 " entries for a vocabulary of " + std::to_string(*vocabularySize));
+    source.modelVocabularySize = vocabularySize;
     if (*model == "gpt2")
         source.bpe = readBpe(file, tokens);
+    else if (*model == "llama")
+        source.scored = readScored(file, tokens);
     else
         source.unsupported =
             "The file's tokenizer is of the kind \"" + printable(*model) +
             "\", which is not read from GGUF by this version; give a tokenizer file.";
     readSpecialTokens(file, size, source, warnings);
-    // llama.cpp's default where the key is missing: sentencepiece models ask for BOS, BPE ones do
-    // not.
-    source.addsBeginToken = file.flag("tokenizer.ggml.add_bos_token").value_or(*model == "llama");
+    source.addsBeginToken =
+        file.flag("tokenizer.ggml.add_bos_token").value_or(addsBeginByDefault(source));
     return source;
-}
-
-TokenizerSource readTokenizerSource(const std::filesystem::path& ggufFile)
-{
-    std::vector<std::string> warnings;
-    return readGgufTokenizer(GgufFile(ggufFile), std::nullopt, warnings);
 }
 
 } // namespace kvscope

@@ -24,8 +24,9 @@ std::string deviceText(const Decoder& decoder)
 void addTokenizer(OpenModel& model, const OpenRequest& request)
 {
     if (!request.tokenizerFile.empty()) {
+        // Asked for by name, so a failure is one.
         model.tokenizer =
-            openTokenizer(request.tokenizerFile); // asked for by name, so a failure is one
+            openTokenizer(request.tokenizerFile, model.checkpoint->config.vocabularySize);
     } else {
         try {
             model.tokenizer = makeTokenizer(model.checkpoint->tokenizer);
@@ -36,12 +37,6 @@ void addTokenizer(OpenModel& model, const OpenRequest& request)
             model.warnings.push_back(std::string("No chat: ") + error.what());
         }
     }
-    if (model.tokenizer != nullptr &&
-        model.tokenizer->vocabularySize() > model.checkpoint->config.vocabularySize)
-        model.warnings.push_back(
-            "The tokenizer knows " + std::to_string(model.tokenizer->vocabularySize()) +
-            " ids, the model " + std::to_string(model.checkpoint->config.vocabularySize) +
-            ": text that needs the others will be refused.");
 }
 
 } // namespace
@@ -63,7 +58,7 @@ std::unique_ptr<const Tokenizer> tokenizerFor(const Checkpoint& checkpoint,
                                               const std::string& tokenizerFile)
 {
     return tokenizerFile.empty() ? makeTokenizer(checkpoint.tokenizer)
-                                 : openTokenizer(tokenizerFile);
+                                 : openTokenizer(tokenizerFile, checkpoint.config.vocabularySize);
 }
 
 std::vector<TokenId> endTokensFor(const Checkpoint& checkpoint, const Tokenizer* tokenizer,

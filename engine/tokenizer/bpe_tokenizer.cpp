@@ -2,57 +2,101 @@
 
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
+#include "engine/checkpoint/error_text.h"
+#include "engine/tokenizer/byte_alphabet.h"
 #include "engine/tokenizer/token_checks.h"
 
 #include <algorithm>
 
 namespace kvscope {
+namespace {
 
-BpeTokenizer::BpeTokenizer(const BpeVocabulary& vocabulary)
-    : m_preTokenizerName(vocabulary.preTokenizer)
-    , m_preTokenizer(preTokenizerNamed(vocabulary.preTokenizer))
-    , m_merger(vocabulary)
-    , m_isControl(vocabulary.tokens.size())
+std::string inAlphabet(std::string_view bytes)
 {
-    m_pieces.reserve(vocabulary.tokens.size());
-    for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id) {
-        const std::string& token = vocabulary.tokens[id];
-        const auto tokenId = static_cast<TokenId>(id);
-        m_isControl[id] = vocabulary.types[id] == kControlTokenType;
-        const bool isUserDefined = vocabulary.types[id] == kUserDefinedTokenType;
-        if (m_isControl[id] || isUserDefined)
-            m_controlAndUserDefined.add(token, tokenId);
-        if (isUserDefined)
-            m_userDefined.add(token, tokenId);
-        // Control and user-defined tokens are stored as they read, others in the byte alphabet.
-        const bool isSpelledOut = m_isControl[id] || isUserDefined;
-        m_pieces.push_back(isSpelledOut ? token : bytesFromAlphabet(token).value_or(token));
+    std::string text;
+    appendInAlphabet(text, bytes);
+    return text;
+}
+
+std::int64_t numIds(const BpeParts& parts)
+{
+    auto size = static_cast<std::int64_t>(parts.rules.tokens.size());
+    for (const AddedToken& token : parts.addedTokens)
+        size = std::max(size, token.id + 1);
+    return size;
+}
+
+std::bitset<256> missingBytes(const BpeModel& model)
+{
+    std::bitset<256> missing;
+    for (unsigned byte = 0; byte < 256; ++byte)
+        missing[byte] = !model.find(inAlphabet(std::string(1, static_cast<char>(byte))));
+    return missing;
+}
+
+} // namespace
+
+BpeTokenizer::BpeTokenizer(BpeParts parts)
+    : m_kind(std::move(parts.kind))
+    , m_size(numIds(parts))
+    , m_normalizer(std::move(parts.normalizer))
+    , m_preTokenizer(std::move(parts.preTokenizer))
+    , m_added(parts.addedTokens, m_normalizer)
+    , m_model(std::move(parts.rules))
+    , m_decoder(std::move(parts.decoder))
+    , m_spellsBytes(m_preTokenizer.spellsBytes())
+{
+    for (const AddedToken& token : parts.addedTokens) {
+        const auto own = m_model.find(token.content);
+        if (own && *own != token.id)
+            throw TokenizerError("The added token '" + printable(token.content) + "' has the id " +
+                                 std::to_string(token.id) + ", in the vocabulary it has " +
+                                 std::to_string(*own) + ".");
     }
+    if (m_spellsBytes && !m_model.hasUnknownToken())
+        m_missingBytes = missingBytes(m_model);
 }
 
 std::vector<TokenId> BpeTokenizer::encode(std::string_view text, ControlTokens control) const
 {
     requireEncodable(text);
     std::vector<TokenId> ids;
-    BpeMerger::Scratch scratch;
-    const ControlMatcher& matcher =
-        control == ControlTokens::Parsed ? m_controlAndUserDefined : m_userDefined;
-    for (const TextSegment& segment : matcher.split(text)) {
-        if (segment.token) {
+    MergeList list;
+    for (const TextSegment& segment : m_added.inText().split(text, control)) {
+        if (segment.token)
             ids.push_back(*segment.token);
-            continue;
-        }
-        requireTokens(segment.text, text);
-        for (const std::string_view word : splitForBpe(segment.text, m_preTokenizer))
-            m_merger.encodeWord(word, scratch, ids);
+        else
+            encodePlain(segment, text, control, list, ids);
     }
     return ids;
 }
 
-void BpeTokenizer::requireTokens(std::string_view plain, std::string_view whole) const
+void BpeTokenizer::encodePlain(const TextSegment& segment, std::string_view whole,
+                               ControlTokens control, MergeList& list,
+                               std::vector<TokenId>& ids) const
 {
+    const bool isAtFront = segment.text.data() == whole.data();
+    if (m_normalizer.isIdentity())
+        requireByteTokens(segment.text, whole);
+    const std::string normalized = m_normalizer.apply(segment.text);
+    for (const TextSegment& part : m_added.inNormalized().split(normalized, control)) {
+        if (part.token) {
+            ids.push_back(*part.token);
+            continue;
+        }
+        const Stretches stretches = m_preTokenizer.split(
+            std::string(part.text), isAtFront && part.text.data() == normalized.data());
+        for (const TextRange& range : stretches.ranges)
+            m_model.encode(range.of(stretches.text), list, ids);
+    }
+}
+
+void BpeTokenizer::requireByteTokens(std::string_view plain, std::string_view whole) const
+{
+    if (m_missingBytes.none())
+        return;
     const auto missing = std::ranges::find_if(
-        plain, [&](char byte) { return !m_merger.hasToken(static_cast<std::uint8_t>(byte)); });
+        plain, [&](char byte) { return m_missingBytes[static_cast<unsigned char>(byte)]; });
     if (missing == plain.end())
         return;
     throw TokenizerError("The vocabulary has no token for byte " +
@@ -61,45 +105,53 @@ void BpeTokenizer::requireTokens(std::string_view plain, std::string_view whole)
                          " of the text; leave that character out.");
 }
 
-const std::string& BpeTokenizer::pieceOf(TokenId id) const
+/// A token as the decoder takes it. Added tokens are what they read, in whatever alphabet the
+/// others are.
+std::string BpeTokenizer::spelling(TokenId id) const
 {
-    requireTokenId(id, vocabularySize());
-    return m_pieces[static_cast<std::size_t>(id)];
+    requireTokenId(id, m_size);
+    const AddedToken* added = m_added.at(id);
+    const bool isOwn = added == nullptr && m_model.hasToken(id);
+    if (isOwn)
+        return m_model.token(id);
+    const std::string text = added != nullptr ? added->content : placeholderPiece(id);
+    return m_spellsBytes ? inAlphabet(text) : text;
 }
 
 std::string BpeTokenizer::piece(TokenId id) const
 {
-    return pieceOf(id);
+    return m_decoder.piece(spelling(id));
 }
 
 std::string BpeTokenizer::decode(const std::vector<TokenId>& ids) const
 {
-    std::string text;
+    std::vector<std::string> tokens;
+    tokens.reserve(ids.size());
     for (const TokenId id : ids)
-        text += pieceOf(id);
-    return text;
+        tokens.push_back(spelling(id));
+    return ids.empty() ? std::string() : m_decoder.decode(std::move(tokens));
 }
 
 bool BpeTokenizer::isControl(TokenId id) const
 {
-    requireTokenId(id, vocabularySize());
-    return m_isControl[static_cast<std::size_t>(id)];
+    requireTokenId(id, m_size);
+    const AddedToken* added = m_added.at(id);
+    return added != nullptr && added->isSpecial;
 }
 
 std::optional<TokenId> BpeTokenizer::controlToken(std::string_view text) const
 {
-    return m_controlAndUserDefined.find(text);
+    return m_added.find(text);
 }
 
 std::int64_t BpeTokenizer::vocabularySize() const
 {
-    return static_cast<std::int64_t>(m_pieces.size());
+    return m_size;
 }
 
 std::string BpeTokenizer::description() const
 {
-    return "byte-level BPE (" + m_preTokenizerName + "), " + formatCount(vocabularySize()) +
-           " tokens";
+    return m_kind + ", " + formatCount(m_size) + " tokens";
 }
 
 } // namespace kvscope

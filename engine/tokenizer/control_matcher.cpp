@@ -16,6 +16,7 @@ void ControlMatcher::add(std::string_view spelling, std::int64_t token)
 {
     if (spelling.empty())
         return;
+    m_isFirst[static_cast<std::uint8_t>(spelling.front())] = true;
     std::uint32_t node = 0;
     for (const char byte : spelling) {
         const auto [child, isNew] =
@@ -39,6 +40,8 @@ std::optional<std::int64_t> ControlMatcher::find(std::string_view text) const
 std::optional<ControlMatcher::Match> ControlMatcher::longestAt(std::string_view text,
                                                                std::size_t at) const
 {
+    if (at == text.size() || !m_isFirst[static_cast<std::uint8_t>(text[at])])
+        return std::nullopt;
     std::optional<Match> longest;
     std::uint32_t node = 0;
     for (std::size_t i = at; i < text.size(); ++i) {

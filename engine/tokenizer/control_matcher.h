@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -23,25 +24,29 @@ struct TextSegment
 class ControlMatcher
 {
 public:
+    struct Match
+    {
+        std::size_t length = 0;
+        std::int64_t token = 0;
+    };
+
     ControlMatcher();
 
     /// An empty spelling is left out; of two tokens spelled alike the first is kept.
     void add(std::string_view spelling, std::int64_t token);
     /// The token spelled exactly `text`.
     std::optional<std::int64_t> find(std::string_view text) const;
+    /// The longest spelling that begins at byte `at`.
+    std::optional<Match> longestAt(std::string_view text, std::size_t at) const;
+    bool isEmpty() const { return m_children.empty(); }
     /// `text` in order, without empty segments. The segments point into it.
     std::vector<TextSegment> split(std::string_view text) const;
 
 private:
-    struct Match
-    {
-        std::size_t length = 0;
-        std::int64_t token = 0;
-    };
     static std::uint64_t edge(std::uint32_t node, char byte);
-    std::optional<Match> longestAt(std::string_view text, std::size_t at) const;
 
-    std::vector<std::optional<std::int64_t>> m_tokens;           ///< by node; the root is 0
+    std::array<bool, 256> m_isFirst{};                 ///< bytes that a spelling begins with
+    std::vector<std::optional<std::int64_t>> m_tokens; ///< by node; the root is 0
     std::unordered_map<std::uint64_t, std::uint32_t> m_children; ///< (node, byte) to node
 };
 

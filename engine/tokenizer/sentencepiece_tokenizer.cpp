@@ -3,43 +3,16 @@
 #include "engine/base/errors.h"
 #include "engine/base/mapped_file.h"
 #include "engine/base/units.h"
+#include "engine/tokenizer/space_symbol.h"
 #include "engine/tokenizer/token_checks.h"
+#include "engine/tokenizer/token_index.h"
 
 #include <sentencepiece_processor.h>
 
-#include <charconv>
+#include <algorithm>
 
 namespace kvscope {
 namespace {
-
-constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81"; ///< U+2581, the library's space
-
-std::string withSpaces(std::string_view piece)
-{
-    std::string text;
-    text.reserve(piece.size());
-    for (std::size_t at = 0; at < piece.size();) {
-        if (piece.substr(at).starts_with(kSpaceSymbol)) {
-            text.push_back(' ');
-            at += kSpaceSymbol.size();
-        } else {
-            text.push_back(piece[at++]);
-        }
-    }
-    return text;
-}
-
-/// The byte that "<0x0A>" stands for, as a string of one byte; the piece itself where it is no such
-/// name.
-std::string byteOf(const std::string& piece)
-{
-    unsigned value = 0;
-    const char* const digits = piece.data() + 3;
-    if (piece.size() != 6 || !piece.starts_with("<0x") || piece.back() != '>' ||
-        std::from_chars(digits, digits + 2, value, 16).ptr != digits + 2)
-        return piece;
-    return {static_cast<char>(value)};
-}
 
 void requireOk(const sentencepiece::util::Status& status, const std::string& doing)
 {
@@ -49,7 +22,8 @@ void requireOk(const sentencepiece::util::Status& status, const std::string& doi
 
 } // namespace
 
-SentencePieceTokenizer::SentencePieceTokenizer(const std::filesystem::path& modelFile)
+SentencePieceTokenizer::SentencePieceTokenizer(const std::filesystem::path& modelFile,
+                                               const std::vector<AddedToken>& addedTokens)
     : m_library(std::make_unique<sentencepiece::SentencePieceProcessor>())
 {
     const std::string name = modelFile.filename().string();
@@ -65,30 +39,58 @@ SentencePieceTokenizer::SentencePieceTokenizer(const std::filesystem::path& mode
         throw TokenizerError(name + " is damaged: the sentencepiece library cannot load it.",
                              status.ToString());
     }
-    if (m_library->GetPieceSize() != vocabularySize())
+    if (m_library->GetPieceSize() != static_cast<int>(m_types.size()))
         throw TokenizerError(name + " is damaged: its pieces cannot be counted.");
-    for (TokenId id = 0; id < vocabularySize(); ++id) {
+    addTokens(addedTokens);
+    addPieces();
+}
+
+SentencePieceTokenizer::~SentencePieceTokenizer() = default;
+
+void SentencePieceTokenizer::addTokens(const std::vector<AddedToken>& addedTokens)
+{
+    constexpr std::size_t kFreeIds = 65'536; // ids beyond the model's own that may be without token
+    const auto limit = static_cast<TokenId>(2 * (m_types.size() + addedTokens.size()) + kFreeIds);
+    m_size = static_cast<std::int64_t>(m_types.size());
+    for (const AddedToken& token : addedTokens) {
+        if (token.id < 0 || token.id >= limit)
+            throw TokenizerError("The added token " + std::to_string(token.id) +
+                                 " is far beyond the " + formatCount(m_size) +
+                                 " pieces of the sentencepiece model.");
+        // The library finds what is its own already; it would not as a control piece.
+        const bool isPlainPiece = isOwn(token.id) && !token.isSpecial &&
+                                  m_library->IdToPiece(static_cast<int>(token.id)) == token.content;
+        if (isPlainPiece || !m_added.try_emplace(token.id, token).second)
+            continue;
+        m_inText.add(token.content, token);
+        m_controlAndUserDefined.add(token.content, token.id);
+        m_size = std::max(m_size, token.id + 1);
+    }
+}
+
+void SentencePieceTokenizer::addPieces()
+{
+    for (TokenId id = 0; isOwn(id); ++id) {
         const PieceType type = m_types[static_cast<std::size_t>(id)];
         const std::string& piece = m_library->IdToPiece(static_cast<int>(id));
-        if (type == PieceType::Control)
-            m_control.add(piece, id);
+        if (type == PieceType::Control && !m_added.contains(id)) {
+            AddedToken token;
+            token.id = id;
+            token.content = piece;
+            token.isSpecial = true;
+            m_inText.add(piece, token);
+        }
         if (type == PieceType::Control || type == PieceType::UserDefined)
             m_controlAndUserDefined.add(piece, id);
     }
 }
-
-SentencePieceTokenizer::~SentencePieceTokenizer() = default;
 
 std::vector<TokenId> SentencePieceTokenizer::encode(std::string_view text,
                                                     ControlTokens control) const
 {
     requireEncodable(text);
     std::vector<TokenId> ids;
-    if (control == ControlTokens::Literal) {
-        appendEncoded(text, ids);
-        return ids;
-    }
-    for (const TextSegment& segment : m_control.split(text)) {
+    for (const TextSegment& segment : m_inText.split(text, control)) {
         if (segment.token)
             ids.push_back(*segment.token);
         else
@@ -105,21 +107,24 @@ void SentencePieceTokenizer::appendEncoded(std::string_view sentence,
     ids.insert(ids.end(), encoded.begin(), encoded.end());
 }
 
-PieceType SentencePieceTokenizer::typeOf(TokenId id) const
-{
-    requireTokenId(id, vocabularySize());
-    return m_types[static_cast<std::size_t>(id)];
-}
-
 std::string SentencePieceTokenizer::piece(TokenId id) const
 {
-    const PieceType type = typeOf(id);
+    requireTokenId(id, m_size);
+    if (const auto added = m_added.find(id); added != m_added.end())
+        return added->second.content;
+    return isOwn(id) ? ownPiece(id) : placeholderPiece(id);
+}
+
+std::string SentencePieceTokenizer::ownPiece(TokenId id) const
+{
     const std::string& name = m_library->IdToPiece(static_cast<int>(id));
-    switch (type) {
+    switch (m_types[static_cast<std::size_t>(id)]) {
     case PieceType::Control:
         return name;
     case PieceType::Byte:
-        return byteOf(name);
+        if (const auto byte = byteOfName(name))
+            return {static_cast<char>(*byte)};
+        return name;
     case PieceType::Unknown:
         return decodeSentence({static_cast<int>(id)}); // the model's own mark for it
     case PieceType::Normal:
@@ -137,12 +142,19 @@ std::string SentencePieceTokenizer::decodeSentence(const std::vector<int>& ids) 
     return text;
 }
 
+bool SentencePieceTokenizer::endsSentence(TokenId id) const
+{
+    requireTokenId(id, m_size);
+    return !isOwn(id) || m_added.contains(id) ||
+           m_types[static_cast<std::size_t>(id)] == PieceType::Control;
+}
+
 std::string SentencePieceTokenizer::decode(const std::vector<TokenId>& ids) const
 {
     std::string text;
     std::vector<int> sentence;
     for (const TokenId id : ids) {
-        if (typeOf(id) != PieceType::Control) {
+        if (!endsSentence(id)) {
             sentence.push_back(static_cast<int>(id));
             continue;
         }
@@ -155,7 +167,10 @@ std::string SentencePieceTokenizer::decode(const std::vector<TokenId>& ids) cons
 
 bool SentencePieceTokenizer::isControl(TokenId id) const
 {
-    return typeOf(id) == PieceType::Control;
+    requireTokenId(id, m_size);
+    if (const auto added = m_added.find(id); added != m_added.end())
+        return added->second.isSpecial;
+    return isOwn(id) && m_types[static_cast<std::size_t>(id)] == PieceType::Control;
 }
 
 std::optional<TokenId> SentencePieceTokenizer::controlToken(std::string_view text) const
@@ -165,12 +180,12 @@ std::optional<TokenId> SentencePieceTokenizer::controlToken(std::string_view tex
 
 std::int64_t SentencePieceTokenizer::vocabularySize() const
 {
-    return static_cast<std::int64_t>(m_types.size());
+    return m_size;
 }
 
 std::string SentencePieceTokenizer::description() const
 {
-    return "sentencepiece, " + formatCount(vocabularySize()) + " tokens";
+    return "sentencepiece, " + formatCount(m_size) + " tokens";
 }
 
 } // namespace kvscope

@@ -14,6 +14,11 @@ std::string byteName(unsigned char byte)
     return {'0', 'x', kDigits[byte >> 4U], kDigits[byte & 0xFU]};
 }
 
+std::string placeholderPiece(std::int64_t id)
+{
+    return "<no token " + std::to_string(id) + ">";
+}
+
 void requireEncodable(std::string_view text)
 {
     // Both encoders count positions in 32 bits.

@@ -13,6 +13,9 @@ void requireEncodable(std::string_view text);
 /// \throws ArgumentError unless 0 <= id < vocabularySize.
 void requireTokenId(std::int64_t id, std::int64_t vocabularySize);
 
+/// What stands for an id that the model has and the vocabulary has no token for.
+std::string placeholderPiece(std::int64_t id);
+
 /// "0x04"
 std::string byteName(unsigned char byte);
 

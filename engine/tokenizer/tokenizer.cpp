@@ -1,21 +1,31 @@
 #include "engine/tokenizer/tokenizer.h"
 
 #include "engine/base/errors.h"
-#include "engine/base/mapped_file.h"
-#include "engine/tokenizer/bpe_tokenizer.h"
+#include "engine/tokenizer/bpe_from_gguf.h"
+#include "engine/tokenizer/bpe_from_json.h"
+#include "engine/tokenizer/padded_tokenizer.h"
+#include "engine/tokenizer/scored_tokenizer.h"
 #include "engine/tokenizer/sentencepiece_tokenizer.h"
-
-#include <cstring>
+#include "engine/tokenizer/tiktoken_file.h"
 
 namespace kvscope {
 namespace {
 
-bool isGguf(const std::filesystem::path& file)
+std::unique_ptr<const Tokenizer> unpaddedTokenizer(const TokenizerSource& source)
 {
-    constexpr std::string_view kMagic = "GGUF";
-    const MappedFile mapped(file);
-    return mapped.bytes().size() >= kMagic.size() &&
-           std::memcmp(mapped.bytes().data(), kMagic.data(), kMagic.size()) == 0;
+    if (source.bpe)
+        return std::make_unique<BpeTokenizer>(bpePartsFrom(*source.bpe));
+    if (source.scored)
+        return std::make_unique<ScoredTokenizer>(*source.scored);
+    if (!source.tokenizerJsonFile.empty())
+        return std::make_unique<BpeTokenizer>(bpePartsFromJson(source.tokenizerJsonFile));
+    if (!source.tiktokenFile.empty())
+        return std::make_unique<BpeTokenizer>(
+            bpePartsFromTiktoken(source.tiktokenFile, source.addedTokens));
+    if (!source.sentencePieceFile.empty())
+        return std::make_unique<SentencePieceTokenizer>(source.sentencePieceFile,
+                                                        source.addedTokens);
+    return nullptr;
 }
 
 } // namespace
@@ -24,18 +34,26 @@ std::unique_ptr<const Tokenizer> makeTokenizer(const TokenizerSource& source)
 {
     if (!source.unsupported.empty())
         throw TokenizerError(source.unsupported);
-    if (source.bpe)
-        return std::make_unique<BpeTokenizer>(*source.bpe);
-    if (!source.sentencePieceFile.empty())
-        return std::make_unique<SentencePieceTokenizer>(source.sentencePieceFile);
-    return nullptr;
+    auto tokenizer = unpaddedTokenizer(source);
+    if (tokenizer == nullptr || !source.modelVocabularySize)
+        return tokenizer;
+    const std::int64_t size = tokenizer->vocabularySize();
+    if (size > *source.modelVocabularySize)
+        throw TokenizerError("The tokenizer has " + std::to_string(size) +
+                             " ids, the model's embedding " +
+                             std::to_string(*source.modelVocabularySize) +
+                             " rows; they are probably of different models.");
+    if (size == *source.modelVocabularySize)
+        return tokenizer;
+    return std::make_unique<PaddedTokenizer>(std::move(tokenizer), *source.modelVocabularySize);
 }
 
-std::unique_ptr<const Tokenizer> openTokenizer(const std::filesystem::path& file)
+std::unique_ptr<const Tokenizer> openTokenizer(const std::filesystem::path& file,
+                                               std::optional<std::int64_t> modelVocabularySize)
 {
-    if (!isGguf(file))
-        return std::make_unique<SentencePieceTokenizer>(file);
-    auto tokenizer = makeTokenizer(readTokenizerSource(file));
+    TokenizerSource source = readTokenizerSource(file);
+    source.modelVocabularySize = modelVocabularySize;
+    auto tokenizer = makeTokenizer(source);
     if (!tokenizer)
         throw TokenizerError(file.filename().string() + " holds no tokenizer.");
     return tokenizer;

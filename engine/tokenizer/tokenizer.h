@@ -31,7 +31,7 @@ public:
     virtual std::string piece(TokenId id) const = 0;
     /// The text of ids in sequence, as bytes; control tokens give their name. Of the space that
     /// sentencepiece puts in front of a text nothing is left. `decode(encode(text, ...))` is
-    /// `text`. \throws ArgumentError for an id outside the vocabulary.
+    /// `text` where nothing normalizes it. \throws ArgumentError for an id beyond the vocabulary.
     virtual std::string decode(const std::vector<TokenId>& ids) const = 0;
     virtual bool isControl(TokenId id) const = 0;
     /// The control or user-defined token spelled `text`, if there is one.
@@ -42,11 +42,16 @@ public:
 };
 
 /// The tokenizer of a checkpoint, or null where it has none.
-/// \throws TokenizerError where it has one that cannot be used.
+/// \throws TokenizerError where it has one that cannot be used: damaged, of a kind that is not
+/// read, or with more ids than the model's embedding has rows
 std::unique_ptr<const Tokenizer> makeTokenizer(const TokenizerSource& source);
 
-/// A tokenizer from its own file: a sentencepiece `.model`, or a `.gguf` (with or without tensors).
-/// \throws TokenizerError, CheckpointError
-std::unique_ptr<const Tokenizer> openTokenizer(const std::filesystem::path& file);
+/// A tokenizer from its own file: a tokenizer.json, a sentencepiece or tiktoken `.model`, or a
+/// `.gguf` (with or without tensors).
+/// \param modelVocabularySize  rows of the embedding of the model that it is for, if any: its ids
+/// are then those of the model \throws TokenizerError, CheckpointError
+std::unique_ptr<const Tokenizer>
+openTokenizer(const std::filesystem::path& file,
+              std::optional<std::int64_t> modelVocabularySize = std::nullopt);
 
 } // namespace kvscope

@@ -103,6 +103,31 @@ private Q_SLOTS:
         QVERIFY(special({"--literal"}) > 1);
     }
 
+    void tokenizeTakesATokenizersOwnFile_data()
+    {
+        QTest::addColumn<QString>("file");
+        QTest::addColumn<QString>("pieces");
+        QTest::newRow("tokenizer.json") << "tokenizers/json/llama3.json"
+                                        << R"(["the"," x"])";
+        QTest::newRow("sentencepiece") << "tokenizers/mistral_v1.model"
+                                       << R"([" the"," x"])";
+        QTest::newRow("GGUF") << "tokenizers/smollm2_vocab.gguf"
+                              << R"(["the"," x"])";
+    }
+    void tokenizeTakesATokenizersOwnFile()
+    {
+        QFETCH(QString, file);
+        QFETCH(QString, pieces);
+        const std::string path = goldenPath(file.toStdString());
+        const Json want = Json::parse(pieces.toStdString());
+        const Result alone = run({"tokenize", path, "--json", "--text", "the x"});
+        QCOMPARE(alone.code, 0);
+        QCOMPARE(alone.json().at("pieces"), want);
+        const Result beside = run({"tokenize", goldenPath("gptosslite/tiny_a"), "--tokenizer", path,
+                                   "--json", "--text", "the x"});
+        QCOMPARE(beside.json().at("pieces"), want);
+    }
+
     void generateFromIdsIsTheReferencesGreedy()
     {
         const GoldenFile golden("gptosslite/tiny_a/golden.safetensors");

@@ -1,9 +1,11 @@
 #include "engine/base/errors.h"
-#include "engine/tokenizer/bpe_tokenizer.h"
+#include "engine/tokenizer/bpe_from_gguf.h"
+#include "engine/tokenizer/byte_alphabet.h"
 #include "tests/engine/tokenizer/scaling.h"
 
 #include <QtTest>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <random>
@@ -84,6 +86,34 @@ std::vector<std::string> mergedSlowly(const BpeVocabulary& vocabulary, const std
     }
 }
 
+/// The same, where several pairs may have one rank: that of the token they make.
+std::vector<std::string> mergedByRank(const std::vector<std::string>& merges,
+                                      const std::vector<std::string>& tokens,
+                                      const std::string& word)
+{
+    std::vector<std::string> symbols;
+    for (const char c : word)
+        symbols.emplace_back(1, c);
+    for (;;) {
+        std::size_t best = tokens.size();
+        std::size_t at = symbols.size();
+        for (std::size_t i = 0; i + 1 < symbols.size(); ++i) {
+            if (std::ranges::find(merges, symbols[i] + " " + symbols[i + 1]) == merges.end())
+                continue;
+            const auto token = std::ranges::find(tokens, symbols[i] + symbols[i + 1]);
+            const auto rank = static_cast<std::size_t>(token - tokens.begin());
+            if (rank < best) {
+                best = rank;
+                at = i;
+            }
+        }
+        if (at == symbols.size())
+            return symbols;
+        symbols[at] += symbols[at + 1];
+        symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    }
+}
+
 QString messageOf(const std::function<void()>& call)
 {
     try {
@@ -121,7 +151,7 @@ private Q_SLOTS:
     void mergesInOrderOfRank()
     {
         QFETCH(QString, text);
-        const BpeTokenizer tokenizer(smallVocabulary());
+        const BpeTokenizer tokenizer(bpePartsFrom(smallVocabulary()));
         QTEST(pieces(tokenizer, text.toStdString(), ControlTokens::Literal), "expected");
     }
 
@@ -131,18 +161,66 @@ private Q_SLOTS:
         std::mt19937 random(3);
         for (int round = 0; round < 60; ++round) {
             const BpeVocabulary vocabulary = randomVocabulary(random, 40);
-            const BpeMerger merger(vocabulary);
-            BpeMerger::Scratch scratch;
+            const BpeModel model(bpePartsFrom(vocabulary).rules);
+            MergeList list;
             for (int i = 0; i < 40; ++i) {
                 std::string word;
                 for (int n = static_cast<int>(random() % 40); n >= 0; --n)
                     word += static_cast<char>('a' + random() % 4);
                 std::vector<std::int64_t> ids;
-                merger.encodeWord(word, scratch, ids);
+                model.encode(word, list, ids);
                 std::vector<std::string> tokens;
                 for (const std::int64_t id : ids)
                     tokens.push_back(vocabulary.tokens[static_cast<std::size_t>(id)]);
                 QCOMPARE(tokens, mergedSlowly(vocabulary, word));
+            }
+        }
+    }
+
+    void stretchesThatAreTokensMayIgnoreMerges()
+    {
+        BpeVocabulary vocabulary = smallVocabulary();
+        vocabulary.merges = {"b c"}; // abc is a token that no merge makes
+        const std::string text = "abc";
+        const auto whole = vocabulary.tokens.begin() + 13;
+        QCOMPARE(*whole, text);
+        const BpeTokenizer merging(bpePartsFrom(vocabulary));
+        QCOMPARE(merging.encode(text, ControlTokens::Parsed), (std::vector<TokenId>{3, 16}));
+        vocabulary.preTokenizer = "llama-bpe";
+        const BpeTokenizer ignoring(bpePartsFrom(vocabulary));
+        QCOMPARE(ignoring.encode(text, ControlTokens::Parsed), std::vector<TokenId>{13});
+    }
+
+    // Property: merging by token id joins any neighbours that spell a token, the least id first.
+    void mergesByTokenIdAsTiktokenDoes()
+    {
+        std::mt19937 random(17);
+        for (int round = 0; round < 40; ++round) {
+            BpeVocabulary vocabulary = randomVocabulary(random, 30);
+            std::vector<std::string> unique;
+            for (const std::string& token : vocabulary.tokens)
+                if (std::ranges::find(unique, token) == unique.end())
+                    unique.push_back(token);
+            vocabulary.tokens = unique;
+            vocabulary.merges.clear();
+            for (const std::string& token : unique) // every way to make a token, by its id
+                for (std::size_t cut = 1; cut < token.size(); ++cut)
+                    vocabulary.merges.push_back(token.substr(0, cut) + " " + token.substr(cut));
+            BpeRules rules;
+            rules.tokens = unique;
+            rules.mergesByTokenId = true;
+            const BpeModel model(rules);
+            MergeList list;
+            for (int i = 0; i < 20; ++i) {
+                std::string word;
+                for (int n = static_cast<int>(random() % 30); n >= 0; --n)
+                    word += static_cast<char>('a' + random() % 4);
+                std::vector<std::int64_t> ids;
+                model.encode(word, list, ids);
+                std::vector<std::string> tokens;
+                for (const std::int64_t id : ids)
+                    tokens.push_back(unique[static_cast<std::size_t>(id)]);
+                QCOMPARE(tokens, mergedByRank(vocabulary.merges, unique, word));
             }
         }
     }
@@ -155,7 +233,7 @@ private Q_SLOTS:
             vocabulary.tokens.emplace_back(letter);
             vocabulary.types.push_back(1);
         }
-        const BpeTokenizer tokenizer(vocabulary);
+        const BpeTokenizer tokenizer(bpePartsFrom(vocabulary));
         QCOMPARE(tokenizer.encode("<end><pad>a", ControlTokens::Parsed),
                  (std::vector<TokenId>{1, 3}));
         QCOMPARE(tokenizer.encode("<end>", ControlTokens::Parsed), std::vector<TokenId>{0});
@@ -168,9 +246,21 @@ private Q_SLOTS:
         QVERIFY(!tokenizer.controlToken("a"));
     }
 
+    // A control token of half a character would leave text that is no UTF-8 to the patterns.
+    void spellingsThatAreNoTextAreNotFound()
+    {
+        BpeVocabulary vocabulary = smallVocabulary();
+        vocabulary.tokens[0] = "\xA9";
+        const BpeTokenizer tokenizer(bpePartsFrom(vocabulary));
+        const std::string text = "\xC3\xA9";
+        QCOMPARE(tokenizer.encode(text, ControlTokens::Parsed), std::vector<TokenId>{17});
+        QCOMPARE(tokenizer.piece(0), std::string("\xA9"));
+        QVERIFY(!tokenizer.controlToken("\xA9"));
+    }
+
     void decodingGivesTheTextBack()
     {
-        const BpeTokenizer tokenizer(smallVocabulary());
+        const BpeTokenizer tokenizer(bpePartsFrom(smallVocabulary()));
         const std::string text = "abc a\n\xC3\xA9<end>de";
         QCOMPARE(tokenizer.decode(tokenizer.encode(text, ControlTokens::Parsed)), text);
         QCOMPARE(tokenizer.decode({}), std::string());
@@ -178,14 +268,14 @@ private Q_SLOTS:
 
     void describesItself()
     {
-        const BpeTokenizer tokenizer(smallVocabulary());
+        const BpeTokenizer tokenizer(bpePartsFrom(smallVocabulary()));
         QCOMPARE(tokenizer.description(), std::string("byte-level BPE (gpt-2), 18 tokens"));
         QCOMPARE(tokenizer.vocabularySize(), std::int64_t{18});
     }
 
     void textThatCannotBeEncodedIsRefused()
     {
-        const BpeTokenizer tokenizer(smallVocabulary());
+        const BpeTokenizer tokenizer(bpePartsFrom(smallVocabulary()));
         const auto refusal = [&](const std::string& text) {
             return messageOf([&] { tokenizer.encode(text, ControlTokens::Parsed); });
         };
@@ -198,7 +288,7 @@ private Q_SLOTS:
 
     void idsOutsideTheVocabularyAreRefused()
     {
-        const BpeTokenizer tokenizer(smallVocabulary());
+        const BpeTokenizer tokenizer(bpePartsFrom(smallVocabulary()));
         QVERIFY_EXCEPTION_THROWN(tokenizer.piece(18), ArgumentError);
         QVERIFY_EXCEPTION_THROWN(tokenizer.piece(-1), ArgumentError);
         QVERIFY_EXCEPTION_THROWN(tokenizer.decode({3, 99}), ArgumentError);
@@ -222,7 +312,8 @@ private Q_SLOTS:
         vocabulary.tokens.insert(vocabulary.tokens.end(), {"<e", "nd>"});
         vocabulary.types.insert(vocabulary.types.end(), {1, 1});
         vocabulary.merges.push_back(merge.toStdString());
-        const QString message = messageOf([&] { BpeTokenizer tokenizer(vocabulary); });
+        const QString message =
+            messageOf([&] { BpeTokenizer tokenizer(bpePartsFrom(vocabulary)); });
         QVERIFY2(message.contains("Merge 6"), qPrintable(message));
     }
 
@@ -231,7 +322,7 @@ private Q_SLOTS:
         BpeVocabulary vocabulary = smallVocabulary();
         vocabulary.tokens.insert(vocabulary.tokens.end(), {"two words", "\xE2\x82\xAC", "\xC4"});
         vocabulary.types.resize(vocabulary.tokens.size(), 1);
-        const BpeTokenizer tokenizer(vocabulary);
+        const BpeTokenizer tokenizer(bpePartsFrom(vocabulary));
         QCOMPARE(tokenizer.piece(18), std::string("two words"));
         QCOMPARE(tokenizer.piece(19), std::string("\xE2\x82\xAC"));
         QCOMPARE(tokenizer.piece(20), std::string("\xC4"));
@@ -243,8 +334,12 @@ private Q_SLOTS:
         QSet<int> bytes;
         for (char32_t c = 0; c < 0x200; ++c) {
             const auto found = bytesFromAlphabet(QString::fromUcs4(&c, 1).toStdString());
-            if (found && found->size() == 1)
-                bytes << static_cast<std::uint8_t>((*found)[0]);
+            if (!found || found->size() != 1)
+                continue;
+            bytes << static_cast<std::uint8_t>((*found)[0]);
+            std::string spelled;
+            appendInAlphabet(spelled, *found);
+            QCOMPARE(QString::fromStdString(spelled), QString::fromUcs4(&c, 1));
         }
         QCOMPARE(bytes.size(), 256);
     }
@@ -259,7 +354,7 @@ private Q_SLOTS:
     void hostileTextTakesNearLinearTime()
     {
         QFETCH(QString, unit);
-        const BpeTokenizer tokenizer(smallVocabulary());
+        const BpeTokenizer tokenizer(bpePartsFrom(smallVocabulary()));
         const Scaling scaling = timeScaling(unit.toStdString(), 100'000, [&](const auto& text) {
             tokenizer.encode(text, ControlTokens::Parsed);
         });

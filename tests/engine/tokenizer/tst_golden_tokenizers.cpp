@@ -1,8 +1,11 @@
 #include "engine/base/errors.h"
 #include "engine/tokenizer/chat_template.h"
+#include "engine/tokenizer/split_patterns.h"
+#include "engine/tokenizer/tiktoken_file.h"
 #include "engine/tokenizer/tokenizer.h"
 #include "tests/engine/tokenizer/scaling.h"
 
+#include <QTemporaryDir>
 #include <QtTest>
 
 #include <algorithm>
@@ -10,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <unordered_set>
 
 using namespace kvscope;
 
@@ -92,6 +96,69 @@ void compareSentencePieceRow(const Tokenizer& tokenizer, const nlohmann::json& r
     for (std::size_t i = 0; i < ids.size(); ++i)
         QCOMPARE(hexOf(tokenizer.piece(ids[i])), hexOf(bytesOfName(names[i])));
     QCOMPARE(tokenizer.decode(ids), row.at("decoded").get<std::string>());
+}
+
+/// Every pair of tokens that makes a third, the third's rank deciding. A file holds fewer, but
+/// those that it leaves out never come to pass.
+std::vector<std::pair<std::string, std::string>> mergesOf(const std::vector<std::string>& tokens)
+{
+    std::unordered_set<std::string> known(tokens.begin(), tokens.end());
+    std::vector<std::pair<std::string, std::string>> merges;
+    for (const std::string& token : tokens) {
+        for (std::size_t cut = 1; cut < token.size(); ++cut) {
+            const std::string left = token.substr(0, cut);
+            const std::string right = token.substr(cut);
+            if (known.contains(left) && known.contains(right))
+                merges.emplace_back(left, right);
+        }
+    }
+    return merges;
+}
+
+/// Llama 3's tokenizer from its tiktoken file, or from what the other formats would hold of it.
+std::unique_ptr<const Tokenizer> llama3As(const QString& form, const std::string& file)
+{
+    auto parts = bpePartsFromTiktoken(file, {});
+    if (form == "tiktoken")
+        return openTokenizer(file);
+    const auto merges = mergesOf(parts.rules.tokens);
+    if (form == "gguf") {
+        TokenizerSource source;
+        source.bpe.emplace();
+        source.bpe->tokens = parts.rules.tokens;
+        source.bpe->types.assign(parts.rules.tokens.size(), 1);
+        source.bpe->preTokenizer = "llama-bpe";
+        for (const auto& [left, right] : merges)
+            source.bpe->merges.push_back(left + " " + right);
+        for (const AddedToken& token : parts.addedTokens) {
+            source.bpe->tokens.push_back(token.content);
+            source.bpe->types.push_back(3);
+        }
+        return makeTokenizer(source);
+    }
+    nlohmann::json vocabulary = nlohmann::json::object();
+    for (std::size_t id = 0; id < parts.rules.tokens.size(); ++id)
+        vocabulary[parts.rules.tokens[id]] = id;
+    nlohmann::json added = nlohmann::json::array();
+    for (const AddedToken& token : parts.addedTokens)
+        added.push_back({{"id", token.id}, {"content", token.content}, {"special", true}});
+    const nlohmann::json split = {{"type", "Split"},
+                                  {"pattern", {{"Regex", kLlama3Pattern}}},
+                                  {"behavior", "Isolated"},
+                                  {"invert", false}};
+    const nlohmann::json bytes = {
+        {"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
+    const nlohmann::json json = {
+        {"added_tokens", added},
+        {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", {split, bytes}}}},
+        {"decoder", {{"type", "ByteLevel"}}},
+        {"model",
+         {{"type", "BPE"}, {"ignore_merges", true}, {"vocab", vocabulary}, {"merges", merges}}},
+    };
+    const QTemporaryDir folder;
+    const std::string path = folder.path().toStdString() + "/tokenizer.json";
+    std::ofstream(path) << json.dump();
+    return openTokenizer(path);
 }
 
 } // namespace
@@ -209,15 +276,34 @@ private Q_SLOTS:
     }
 
     // The vocabulary has its own licence and is not part of the data: KVSCOPE_LLAMA3_TOKENIZER
-    // names it.
+    // names it. The same vocabulary as a tokenizer.json and a GGUF file hold it gives the same ids.
+    void llama3_data()
+    {
+        QTest::addColumn<QString>("form");
+        QTest::newRow("tiktoken") << "tiktoken";
+        QTest::newRow("tokenizer.json") << "json";
+        QTest::newRow("GGUF") << "gguf";
+    }
     void llama3()
     {
+        QFETCH(QString, form);
         const QString file = qEnvironmentVariable("KVSCOPE_LLAMA3_TOKENIZER");
         if (!QFileInfo::exists(file))
             QSKIP("Llama 3's tokenizer.model is not here; KVSCOPE_LLAMA3_TOKENIZER can name it");
-        const auto tokenizer = openTokenizer(file.toStdString());
-        for (const auto& row : readRows("llama3.jsonl"))
+        const auto tokenizer = llama3As(form, file.toStdString());
+        const auto rows = readRows("llama3.jsonl");
+        QVERIFY(rows.size() > 70);
+        for (const auto& row : rows)
             compareByteLevelRow(*tokenizer, row);
+        for (const auto& row : readRows("llama3.bytes.jsonl")) {
+            const auto bytes =
+                QByteArray::fromHex(QByteArray::fromStdString(row.at("bytes_hex"))).toStdString();
+            QCOMPARE(tokenizer->decode(row.at("ids").get<std::vector<TokenId>>()), bytes);
+        }
+        const auto facts = readJson("index.json").at("llama3.jsonl");
+        QCOMPARE(tokenizer->vocabularySize(), facts.at("vocabulary").get<std::int64_t>());
+        for (const auto& [text, id] : facts.at("special_tokens").items())
+            QCOMPARE(tokenizer->controlToken(text), std::optional(id.get<TokenId>()));
     }
 
     void aCheckpointWithoutATokenizerHasNone() { QVERIFY(!makeTokenizer(TokenizerSource{})); }
@@ -234,6 +320,8 @@ private Q_SLOTS:
         }
         QVERIFY_EXCEPTION_THROWN(openTokenizer(kFolder + "absent.model"), CheckpointError);
         QVERIFY_EXCEPTION_THROWN(openTokenizer(kFolder + "index.json"), TokenizerError);
+        QVERIFY_EXCEPTION_THROWN(openTokenizer(kFolder + "smollm2.jsonl"), TokenizerError);
+        QVERIFY_EXCEPTION_THROWN(openTokenizer(kFolder + "make_tokenizer_json.py"), TokenizerError);
     }
 
     void aSourceNamesItsSentencePieceFile()
