@@ -13,7 +13,8 @@ constexpr std::size_t kLongestInput = 1u << 30; ///< beyond it no more is added
 } // namespace
 
 Budget::Budget(std::size_t inputBytes)
-    : m_bytes(limits::kBytes + limits::kBytesPerInputByte * std::min(inputBytes, kLongestInput))
+    : m_steps(limits::kSteps + limits::kStepsPerInputByte * std::min(inputBytes, kLongestInput))
+    , m_bytes(limits::kBytes + limits::kBytesPerInputByte * std::min(inputBytes, kLongestInput))
 {
 }
 

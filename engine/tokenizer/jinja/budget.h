@@ -5,14 +5,15 @@
 namespace kvscope::jinja {
 
 /// What one rendering may use. A template comes with a file, so it must end soon and stay small
-/// whatever it says: real ones take a few hundred steps a message.
+/// whatever it says: real ones take about two hundred steps a message.
 namespace limits {
-inline constexpr std::size_t kSteps = 20'000'000;     ///< nodes and items; a second or two
-inline constexpr std::size_t kBytes = 128u << 20;     ///< of all texts and lists made, together
-inline constexpr std::size_t kBytesPerInputByte = 32; ///< added for a long conversation
-inline constexpr int kEvaluationDepth = 600;          ///< nodes inside nodes, macros' included
-inline constexpr std::size_t kValueDepth = 100;       ///< lists inside lists
-inline constexpr std::size_t kRange = 100'000;        ///< as Jinja's sandbox (MAX_RANGE)
+inline constexpr std::size_t kSteps = 5'000'000;     ///< nodes and items; half a second
+inline constexpr std::size_t kBytes = 128u << 20;    ///< of all texts and lists made, together
+inline constexpr std::size_t kStepsPerInputByte = 1; ///< added for a long conversation
+inline constexpr std::size_t kBytesPerInputByte = 32;
+inline constexpr int kEvaluationDepth = 600;    ///< nodes inside nodes, macros' included
+inline constexpr std::size_t kValueDepth = 100; ///< lists inside lists
+inline constexpr std::size_t kRange = 100'000;  ///< as Jinja's sandbox (MAX_RANGE)
 inline constexpr std::size_t kSourceBytes = 512u << 10;
 inline constexpr std::size_t kSyntaxDepth = 150; ///< brackets and blocks inside each other
 } // namespace limits
@@ -54,7 +55,7 @@ private:
     [[noreturn]] static void failBytes();
     [[noreturn]] static void failDepth();
 
-    std::size_t m_steps = limits::kSteps;
+    std::size_t m_steps;
     std::size_t m_bytes;
     int m_depth = 0;
 };
