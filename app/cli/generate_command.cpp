@@ -79,15 +79,12 @@ Start startFrom(const GenerateOptions& options, const Checkpoint& checkpoint,
     }
     start.tokenizer = requireTokenizer(options.common, checkpoint);
     const TokenizerSource& source = checkpoint.tokenizer;
-    const bool hasChatMl = start.tokenizer->controlToken("<|im_start|>") &&
-                           start.tokenizer->controlToken("<|im_end|>");
-    ChatTemplate chatTemplate(source.chatTemplate, hasChatMl);
+    const ChatPrompter prompter = makeChatPrompter(*start.tokenizer, source);
+    const ChatTemplate& chatTemplate = prompter.chatTemplate();
     start.endTokens = endTokensFor(checkpoint, start.tokenizer.get(), &chatTemplate);
     if (!options.chatFile.empty()) {
         if (!chatTemplate.note().empty())
             context.err << "warning: " << chatTemplate.note() << '\n';
-        const ChatPrompter prompter(*start.tokenizer, std::move(chatTemplate),
-                                    source.addsBeginToken ? source.beginToken : std::nullopt);
         start.prompt = prompter.prompt(parsedChat(options.chatFile), {}).ids;
         return start;
     }

@@ -11,7 +11,33 @@ std::size_t firstTurn(const std::vector<ChatMessage>& messages)
     return !messages.empty() && messages.front().role == ChatRole::System ? 1 : 0;
 }
 
+/// The text of a token, or nothing where the tokenizer does not know it.
+std::string pieceOf(const Tokenizer& tokenizer, std::optional<TokenId> id)
+{
+    return id && *id >= 0 && *id < tokenizer.vocabularySize() ? tokenizer.piece(*id)
+                                                              : std::string();
+}
+
 } // namespace
+
+ChatVocabulary chatVocabulary(const Tokenizer& tokenizer, const TokenizerSource& source)
+{
+    ChatVocabulary vocabulary;
+    vocabulary.hasChatMlTokens =
+        tokenizer.controlToken("<|im_start|>") && tokenizer.controlToken("<|im_end|>");
+    vocabulary.beginToken = pieceOf(tokenizer, source.beginToken);
+    if (!source.endTokens.empty())
+        vocabulary.endToken = pieceOf(tokenizer, source.endTokens.front());
+    return vocabulary;
+}
+
+ChatPrompter makeChatPrompter(const Tokenizer& tokenizer, const TokenizerSource& source)
+{
+    const bool hasBegin = source.addsBeginToken && source.beginToken &&
+                          *source.beginToken < tokenizer.vocabularySize();
+    return {tokenizer, ChatTemplate(source.chatTemplate, chatVocabulary(tokenizer, source)),
+            hasBegin ? source.beginToken : std::nullopt};
+}
 
 ChatPrompter::ChatPrompter(const Tokenizer& tokenizer, ChatTemplate chatTemplate,
                            std::optional<TokenId> beginToken)
@@ -19,6 +45,11 @@ ChatPrompter::ChatPrompter(const Tokenizer& tokenizer, ChatTemplate chatTemplate
     , m_template(std::move(chatTemplate))
     , m_beginToken(beginToken)
 {
+}
+
+bool ChatPrompter::writesBeginToken(const std::string& text) const
+{
+    return text.starts_with(m_tokenizer.piece(*m_beginToken));
 }
 
 TokenizedText ChatPrompter::prompt(const std::vector<ChatMessage>& messages,
@@ -32,7 +63,8 @@ TokenizedText ChatPrompter::prompt(const std::vector<ChatMessage>& messages,
             m_tokenizer.encode(made.text.substr(known.text.size()), ControlTokens::Parsed);
         made.ids.insert(made.ids.end(), rest.begin(), rest.end());
         // A tokenizer that puts a space before every text (sentencepiece) cannot continue one.
-        const std::vector<TokenId> spelled(made.ids.begin() + (m_beginToken ? 1 : 0),
+        const bool isBeginAdded = m_beginToken && !writesBeginToken(made.text);
+        const std::vector<TokenId> spelled(made.ids.begin() + (isBeginAdded ? 1 : 0),
                                            made.ids.end());
         const auto isKnown = [this](TokenId id) { return id < m_tokenizer.vocabularySize(); };
         if (std::all_of(spelled.begin(), spelled.end(), isKnown) &&
@@ -40,7 +72,8 @@ TokenizedText ChatPrompter::prompt(const std::vector<ChatMessage>& messages,
             return made;
     }
     made.ids = m_tokenizer.encode(made.text, ControlTokens::Parsed);
-    if (m_beginToken)
+    // Many templates write BOS themselves; twice would be a prompt that no model was trained on.
+    if (m_beginToken && (made.ids.empty() || made.ids.front() != *m_beginToken))
         made.ids.insert(made.ids.begin(), *m_beginToken);
     return made;
 }
@@ -49,15 +82,18 @@ std::optional<std::int64_t> ChatPrompter::messagesToDrop(const std::vector<ChatM
                                                          std::int64_t limit) const
 {
     const std::size_t first = firstTurn(messages);
+    std::vector<std::int64_t> counts; // an answer goes with its question
     for (std::size_t next = first; next < messages.size(); ++next) {
-        if (messages[next].role != ChatRole::User)
-            continue; // an answer goes with its question
-        const auto count = static_cast<std::int64_t>(next - first);
-        if (static_cast<std::int64_t>(prompt(withoutOldest(messages, count), {}).ids.size()) <=
-            limit)
-            return count;
+        if (messages[next].role == ChatRole::User)
+            counts.push_back(static_cast<std::int64_t>(next - first));
     }
-    return std::nullopt;
+    const auto isTooLong = [&](std::int64_t count) {
+        const auto ids = prompt(withoutOldest(messages, count), {}).ids;
+        return static_cast<std::int64_t>(ids.size()) > limit;
+    };
+    // The more is left out the shorter it is, and each try encodes all that is left.
+    const auto found = std::partition_point(counts.begin(), counts.end(), isTooLong);
+    return found == counts.end() ? std::nullopt : std::optional(*found);
 }
 
 std::vector<ChatMessage> ChatPrompter::withoutOldest(const std::vector<ChatMessage>& messages,

@@ -22,7 +22,8 @@ struct TokenizedText
 class ChatPrompter
 {
 public:
-    /// \param beginToken  put before every prompt where set (the file asks for BOS)
+    /// \param beginToken  put before every prompt where set (the file asks for BOS), unless the
+    ///        template writes it itself
     ChatPrompter(const Tokenizer& tokenizer, ChatTemplate chatTemplate,
                  std::optional<TokenId> beginToken);
 
@@ -32,6 +33,7 @@ public:
     /// \param known  text and ids of the last turn with its answer; where the new prompt's text
     /// begins with it,
     ///        its ids are kept
+    /// \throws TokenizerError where the template refuses the conversation
     TokenizedText prompt(const std::vector<ChatMessage>& messages,
                          const TokenizedText& known) const;
 
@@ -46,9 +48,17 @@ public:
                                                   std::int64_t count);
 
 private:
+    bool writesBeginToken(const std::string& text) const;
+
     const Tokenizer& m_tokenizer;
     ChatTemplate m_template;
     std::optional<TokenId> m_beginToken;
 };
+
+/// What a checkpoint's template needs to know of `tokenizer`, which may be another than its own.
+ChatVocabulary chatVocabulary(const Tokenizer& tokenizer, const TokenizerSource& source);
+
+/// The prompter that a checkpoint's source asks for. \param tokenizer  outlives it
+ChatPrompter makeChatPrompter(const Tokenizer& tokenizer, const TokenizerSource& source);
 
 } // namespace kvscope

@@ -91,13 +91,8 @@ OpenModel openModel(const OpenRequest& request,
     options.stop = std::move(stop);
     model.decoder = std::make_unique<Decoder>(model.checkpoint, options);
     model.context.emplace(model.decoder->makeCache());
-    if (model.tokenizer != nullptr) {
-        const TokenizerSource& source = model.checkpoint->tokenizer;
-        const bool hasChatMl = model.tokenizer->controlToken("<|im_start|>") &&
-                               model.tokenizer->controlToken("<|im_end|>");
-        model.prompter.emplace(*model.tokenizer, ChatTemplate(source.chatTemplate, hasChatMl),
-                               source.addsBeginToken ? source.beginToken : std::nullopt);
-    }
+    if (model.tokenizer != nullptr)
+        model.prompter.emplace(makeChatPrompter(*model.tokenizer, model.checkpoint->tokenizer));
     model.endTokens = endTokensFor(*model.checkpoint, model.tokenizer.get(),
                                    model.prompter ? &model.prompter->chatTemplate() : nullptr);
     model.contextLimit = request.contextLimit > 0 ? request.contextLimit

@@ -1,156 +1,103 @@
 #include "engine/tokenizer/chat_template.h"
 
-#include "engine/tokenizer/jinja_outline.h"
+#include "engine/tokenizer/built_in_chat.h"
+#include "engine/tokenizer/jinja/local_time.h"
+#include "engine/tokenizer/jinja/template.h"
+#include "engine/tokenizer/jinja/unicode_text.h"
 
 #include <algorithm>
-#include <array>
+#include <optional>
+#include <utility>
 
 namespace kvscope {
 namespace {
 
-constexpr std::string_view kTurnStart = "<|im_start|>";
-constexpr std::string_view kTurnEnd = "<|im_end|>";
+/// Texts of the conversations that a template is tried on; no template has them of its own.
+constexpr const char* kSystem = "kvscopesystemtext";
+constexpr const char* kQuestion = "kvscopequestion";
+constexpr const char* kAnswer = "kvscopeanswer";
+constexpr const char* kFollowUp = "kvscopefollowup";
 
-/// Stands for the default system text in the forms below.
-constexpr std::string_view kAnyText = "\x01";
+constexpr std::size_t kLongestToken = 64; ///< of those that end a turn
 
-/// What some files put in front; it changes nothing, since the flag is always given here.
-constexpr std::string_view kFlagDefault = "{% if not add_generation_prompt is defined %}{% set "
-                                          "add_generation_prompt = false %}{% endif %}";
-
-/// The ChatML templates that are rendered here, as Jinja. The first is SmolLM2's and Qwen's.
-constexpr std::array<std::string_view, 4> kChatMlForms = {
-    "{% for message in messages %}"
-    "{% if loop.first and messages[0]['role'] != 'system' %}<|im_start|>system\n\x01<|im_end|>\n{% "
-    "endif %}"
-    "{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}{% "
-    "endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
-
-    "{% for message in messages %}"
-    "{% if loop.first and message['role'] != 'system' %}<|im_start|>system\n\x01<|im_end|>\n{% "
-    "endif %}"
-    "{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}{% "
-    "endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
-
-    "{% if messages[0]['role'] != 'system' %}<|im_start|>system\n\x01<|im_end|>\n{% endif %}"
-    "{% for message in messages %}"
-    "{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}{% "
-    "endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
-
-    "{% for message in messages %}"
-    "{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}{% "
-    "endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
-};
-
-using Outline = std::vector<JinjaNode>;
-
-/// What a template that has the shape of a known form leaves open.
-struct Recognised
+std::string_view nameOf(std::string_view rendering)
 {
-    std::optional<std::string> defaultSystem;
-};
-
-/// Whether `part` is `form`, whose kAnyText matches any text without control tokens, which is kept.
-bool matches(const JinjaPart& part, const JinjaPart& form, Recognised& recognised)
-{
-    const std::size_t any = form.isLiteral ? form.text.find(kAnyText) : form.text.npos;
-    if (any == form.text.npos)
-        return part == form;
-    const std::string_view before = std::string_view(form.text).substr(0, any);
-    const std::string_view after = std::string_view(form.text).substr(any + kAnyText.size());
-    const std::string_view text = part.text;
-    if (!part.isLiteral || text.size() < before.size() + after.size() ||
-        !text.starts_with(before) || !text.ends_with(after))
-        return false;
-    const std::string_view kept =
-        text.substr(before.size(), text.size() - before.size() - after.size());
-    if (kept.find("<|") != kept.npos)
-        return false;
-    recognised.defaultSystem = kept;
-    return true;
-}
-
-std::optional<Recognised> match(const Outline& outline, const Outline& form)
-{
-    Recognised recognised;
-    const auto sameNode = [&](const JinjaNode& node, const JinjaNode& expected) {
-        return node.isStatement == expected.isStatement &&
-               std::ranges::equal(node.parts, expected.parts,
-                                  [&](const auto& part, const auto& wanted) {
-                                      return matches(part, wanted, recognised);
-                                  });
+    constexpr std::pair<std::string_view, std::string_view> kMarks[] = {
+        {"<|im_start|>", "ChatML"},       {"<|start_header_id|>", "Llama 3"},
+        {"<start_of_turn>", "Gemma"},     {"<|channel|>", "Harmony"},
+        {"<|start|>", "Harmony"},         {"<|START_OF_TURN_TOKEN|>", "Command R"},
+        {"<|start_of_role|>", "Granite"}, {"<\uFF5CUser\uFF5C>", "DeepSeek"},
+        {"[INST]", "Llama 2 or Mistral"}, {"<|user|>", "Zephyr or Phi"},
     };
-    return std::ranges::equal(outline, form, sameNode) ? std::optional(recognised) : std::nullopt;
+    const auto* found = std::ranges::find_if(
+        kMarks, [&](const auto& mark) { return rendering.find(mark.first) != rendering.npos; });
+    if (found == std::end(kMarks))
+        return "the file's own";
+    return found->second;
 }
 
-std::optional<Recognised> recogniseChatMl(std::string_view source)
+bool isBlank(std::string_view text)
 {
-    auto outline = outlineJinja(source);
-    if (!outline)
-        return std::nullopt;
-    const Outline flagDefault = outlineJinja(kFlagDefault).value();
-    if (outline->size() > flagDefault.size() &&
-        std::equal(flagDefault.begin(), flagDefault.end(), outline->begin()))
-        outline->erase(outline->begin(),
-                       outline->begin() + static_cast<std::ptrdiff_t>(flagDefault.size()));
-    for (const std::string_view form : kChatMlForms) {
-        if (auto recognised = match(*outline, outlineJinja(form).value()))
-            return recognised;
-    }
-    return std::nullopt;
+    return text.find_first_not_of(" \t\r\n") == text.npos;
 }
 
-void appendChatMlTurn(std::string& text, std::string_view role, std::string_view content)
+bool isSystem(const ChatMessage& message)
 {
-    text.append(kTurnStart).append(role).append("\n").append(content).append(kTurnEnd).append("\n");
+    return message.role == ChatRole::System;
 }
 
-std::string renderChatMl(const std::vector<ChatMessage>& messages,
-                         const std::optional<std::string>& defaultSystem,
-                         ChatTemplate::Ending ending)
+/// Whether nothing that a system message says was left out of `text`.
+bool holdsSystemTexts(const std::string& text, const std::vector<ChatMessage>& messages)
 {
-    std::string text;
-    if (defaultSystem && !messages.empty() && messages.front().role != ChatRole::System)
-        appendChatMlTurn(text, roleName(ChatRole::System), *defaultSystem);
-    for (const ChatMessage& message : messages)
-        appendChatMlTurn(text, roleName(message.role), message.content);
-    if (ending == ChatTemplate::Ending::AssistantOpened)
-        text.append(kTurnStart).append(roleName(ChatRole::Assistant)).append("\n");
-    return text;
+    return std::ranges::all_of(messages, [&](const ChatMessage& message) {
+        const auto words = jinja::stripped(message.content, jinja::Sides::Both);
+        return !isSystem(message) || jinja::findText(text, words) != text.npos;
+    });
 }
 
-std::string_view plainLabel(ChatRole role)
+jinja::Value valueOf(const std::vector<ChatMessage>& messages)
 {
-    switch (role) {
-    case ChatRole::System:
-        return "";
-    case ChatRole::User:
-        return "User: ";
-    case ChatRole::Assistant:
-        return "Assistant: ";
-    }
-    return "";
-}
-
-std::string renderPlain(const std::vector<ChatMessage>& messages, ChatTemplate::Ending ending)
-{
-    const bool isUserTextOnly = std::ranges::all_of(
-        messages, [](const auto& message) { return message.role == ChatRole::User; });
-    std::string text;
+    std::vector<jinja::Value> list;
+    list.reserve(messages.size());
     for (const ChatMessage& message : messages) {
-        if (!text.empty())
-            text += "\n\n";
-        if (!isUserTextOnly)
-            text += plainLabel(message.role);
-        text += message.content;
+        jinja::Dict dict;
+        dict.set("role", jinja::Value::text(std::string(roleName(message.role))));
+        dict.set("content", jinja::Value::text(message.content));
+        list.push_back(jinja::Value::dict(std::move(dict)));
     }
-    if (ending == ChatTemplate::Ending::AssistantOpened && !isUserTextOnly)
-        text += "\n\nAssistant:";
-    return text;
+    return jinja::Value::list(std::move(list));
+}
+
+/// The control token that `tail` begins with, after white space: the vocabulary's EOS, or what is
+/// written like one.
+std::string leadingToken(std::string_view tail, const std::string& endToken)
+{
+    tail.remove_prefix(std::min(tail.find_first_not_of(" \t\r\n"), tail.size()));
+    if (!endToken.empty() && tail.starts_with(endToken))
+        return endToken;
+    const std::size_t end = tail.find('>');
+    if (!tail.starts_with('<') || end == tail.npos || end >= kLongestToken ||
+        tail.substr(0, end).find_first_of(" \t\r\n") != tail.npos)
+        return {};
+    return std::string(tail.substr(0, end + 1));
+}
+
+/// What `text` has behind the last `mark`, up to `end` where that follows.
+std::optional<std::string_view> behind(std::string_view text, std::string_view mark,
+                                       std::string_view end)
+{
+    const std::size_t at = text.rfind(mark);
+    if (at == text.npos)
+        return std::nullopt;
+    const std::string_view tail = text.substr(at + mark.size());
+    return tail.substr(0, std::min(tail.find(end), tail.size()));
+}
+
+std::string reasonOf(const jinja::TemplateError& error)
+{
+    const std::string where =
+        error.line() > 0 ? "line " + std::to_string(error.line()) + ": " : std::string();
+    return where + error.words();
 }
 
 } // namespace
@@ -168,34 +115,116 @@ std::string_view roleName(ChatRole role)
     return "";
 }
 
-ChatTemplate::ChatTemplate(std::string_view source, bool hasChatMlTokens)
+ChatTemplate::ChatTemplate(std::string_view source, ChatVocabulary vocabulary)
+    : ChatTemplate(source, std::move(vocabulary), &jinja::localNow)
 {
-    if (source.find_first_not_of(" \t\r\n") == source.npos)
+}
+
+ChatTemplate::ChatTemplate(std::string_view source, ChatVocabulary vocabulary, Clock clock)
+    : m_vocabulary(std::move(vocabulary))
+    , m_clock(std::move(clock))
+{
+    if (isBlank(source))
         return;
-    if (auto recognised = recogniseChatMl(source)) {
-        m_form = Form::ChatMl;
-        m_defaultSystem = std::move(recognised->defaultSystem);
+    try {
+        useOwn(source);
+    } catch (const jinja::TemplateError& error) {
+        useBuiltIn(reasonOf(error));
+    }
+}
+
+void ChatTemplate::useOwn(std::string_view source)
+{
+    m_template = std::make_shared<const jinja::Template>(source);
+    const std::string trial = renderOwn({{ChatRole::User, kQuestion}}, Ending::AssistantOpened);
+    if (trial.find(kQuestion) == trial.npos) {
+        useBuiltIn("it leaves out what the user says");
         return;
     }
-    m_form = hasChatMlTokens ? Form::ChatMl : Form::Plain;
-    m_note = "The file's own chat template cannot be rendered here, so the " + std::string(name()) +
+    m_form = Form::FilesOwn;
+    m_name = nameOf(trial);
+    m_endOfTurn = findEndOfTurn();
+    m_systemRefusal = findSystemRefusal();
+}
+
+void ChatTemplate::useBuiltIn(const std::string& why)
+{
+    m_template.reset();
+    m_form = m_vocabulary.hasChatMlTokens ? Form::ChatMl : Form::Plain;
+    m_name = m_form == Form::ChatMl ? "ChatML" : "plain";
+    m_endOfTurn = m_form == Form::ChatMl ? kChatMlTurnEnd : "";
+    m_note = "The file's own chat template cannot be rendered here (" + why + "), so the " +
+             std::string(m_name) +
              " form is used instead; answers may be worse than the model can give.";
+}
+
+std::string ChatTemplate::findEndOfTurn() const
+{
+    const std::vector<ChatMessage> answered = {{ChatRole::User, kQuestion},
+                                               {ChatRole::Assistant, kAnswer}};
+    std::vector<ChatMessage> followed = answered;
+    followed.push_back({ChatRole::User, kFollowUp});
+    // What ends the last turn, or else what comes before the next one.
+    for (const auto* conversation : {&answered, &std::as_const(followed)}) {
+        try {
+            const std::string text = renderOwn(*conversation, Ending::Closed);
+            if (const auto tail = behind(text, kAnswer, kFollowUp); tail && !isBlank(*tail))
+                return leadingToken(*tail, m_vocabulary.endToken);
+        } catch (const jinja::TemplateError&) { // it wants another conversation
+        }
+    }
+    return {};
+}
+
+std::string ChatTemplate::findSystemRefusal() const
+{
+    try {
+        const std::string text = renderOwn(
+            {{ChatRole::System, kSystem}, {ChatRole::User, kQuestion}}, Ending::AssistantOpened);
+        return text.find(kSystem) == text.npos ? "it leaves the system message out" : "";
+    } catch (const jinja::TemplateError& error) {
+        return "it says: " + error.words();
+    }
 }
 
 std::string ChatTemplate::render(const std::vector<ChatMessage>& messages, Ending ending) const
 {
-    return m_form == Form::ChatMl ? renderChatMl(messages, m_defaultSystem, ending)
-                                  : renderPlain(messages, ending);
+    if (m_form == Form::ChatMl)
+        return renderChatMl(messages, ending);
+    if (m_form == Form::Plain)
+        return renderPlain(messages, ending);
+    if (m_systemRefusal.empty() || std::ranges::none_of(messages, isSystem))
+        return renderOwn(messages, ending);
+    std::vector<ChatMessage> others = messages;
+    std::erase_if(others, [](const ChatMessage& message) {
+        return isSystem(message) && isBlank(message.content);
+    });
+    try {
+        std::string text = renderOwn(others, ending);
+        if (holdsSystemTexts(text, others))
+            return text;
+    } catch (const jinja::TemplateError&) {
+        if (std::ranges::none_of(others, isSystem))
+            throw;
+    }
+    throw TokenizerError("This model's chat template takes no system message (" + m_systemRefusal +
+                         "): leave it empty, or put its text in front of the first message.");
 }
 
-std::string_view ChatTemplate::name() const
+std::string ChatTemplate::renderOwn(const std::vector<ChatMessage>& messages, Ending ending) const
 {
-    return m_form == Form::ChatMl ? "ChatML" : "plain";
-}
-
-std::string_view ChatTemplate::endOfTurn() const
-{
-    return m_form == Form::ChatMl ? kTurnEnd : "";
+    std::size_t bytes = 0;
+    for (const ChatMessage& message : messages)
+        bytes += message.content.size();
+    jinja::Dict variables;
+    variables.set("messages", valueOf(messages));
+    variables.set("add_generation_prompt",
+                  jinja::Value::boolean(ending == Ending::AssistantOpened));
+    variables.set("bos_token", jinja::Value::text(m_vocabulary.beginToken));
+    variables.set("eos_token", jinja::Value::text(m_vocabulary.endToken));
+    variables.set("tools", jinja::Value::none());
+    variables.set("documents", jinja::Value::none());
+    return m_template->render(variables, bytes, m_clock);
 }
 
 } // namespace kvscope

@@ -1,3 +1,4 @@
+#include "engine/base/errors.h"
 #include "engine/generate/chat_prompt.h"
 #include "tests/support/golden_json.h"
 
@@ -12,10 +13,7 @@ class TestChatPrompt : public QObject
     std::unique_ptr<const Tokenizer> m_tokenizer;
     std::string m_template;
 
-    ChatPrompter prompter() const
-    {
-        return {*m_tokenizer, ChatTemplate(m_template, true), std::nullopt};
-    }
+    ChatPrompter prompter() const { return {*m_tokenizer, ChatTemplate(m_template), std::nullopt}; }
 
 private Q_SLOTS:
     void initTestCase()
@@ -64,6 +62,91 @@ private Q_SLOTS:
         const TokenizedText canonical = prompter().prompt(messages, {});
         QCOMPARE(canonical.text, next.text);
         QVERIFY(canonical.ids != next.ids);
+    }
+
+    // Mistral's own tokenizer, whose BOS <s> (1) many templates write themselves.
+    void beginTokenComesOnce_data()
+    {
+        QTest::addColumn<QString>("source");
+        const QString turn = "{% for m in messages %}[INST] {{ m.content }} [/INST]{% endfor %}";
+        QTest::newRow("written by the template") << "{{ bos_token }}" + turn;
+        QTest::newRow("not written by the template") << turn;
+        QTest::newRow("written as text") << "<s>" + turn;
+    }
+    void beginTokenComesOnce()
+    {
+        QFETCH(QString, source);
+        const auto tokenizer = openTokenizer(goldenPath("tokenizers/mistral_v3.model"));
+        TokenizerSource file;
+        file.chatTemplate = source.toStdString();
+        file.beginToken = 1;
+        file.endTokens = {2};
+        file.addsBeginToken = true;
+        const ChatPrompter chat = makeChatPrompter(*tokenizer, file);
+        QCOMPARE(chat.chatTemplate().note(), std::string());
+        const std::vector<ChatMessage> messages{{ChatRole::User, "Hello!"}};
+        const auto prompt = chat.prompt(messages, {});
+        QCOMPARE(prompt.ids.front(), TokenId(1));
+        QCOMPARE(std::count(prompt.ids.begin(), prompt.ids.end(), 1), 1);
+        QCOMPARE(chat.prompt(messages, prompt).ids, prompt.ids); // as the known text it is
+    }
+
+    void withoutABeginTokenNoneIsAdded()
+    {
+        const auto tokenizer = openTokenizer(goldenPath("tokenizers/mistral_v3.model"));
+        TokenizerSource file;
+        file.chatTemplate = "{% for m in messages %}{{ m.content }}{% endfor %}";
+        file.beginToken = 1;
+        const auto ids =
+            makeChatPrompter(*tokenizer, file).prompt({{ChatRole::User, "Hi"}}, {}).ids;
+        QVERIFY(std::find(ids.begin(), ids.end(), 1) == ids.end());
+    }
+
+    void theVocabularyTellsTheTemplateItsTokens()
+    {
+        TokenizerSource file;
+        file.beginToken = 1;
+        file.endTokens = {2, 7};
+        const auto mistral = openTokenizer(goldenPath("tokenizers/mistral_v3.model"));
+        const ChatVocabulary other = chatVocabulary(*mistral, file);
+        QCOMPARE(other.beginToken, std::string("<s>"));
+        QCOMPARE(other.endToken, std::string("</s>"));
+        QVERIFY(!other.hasChatMlTokens);
+        QVERIFY(chatVocabulary(*m_tokenizer, {}).hasChatMlTokens);
+        file.beginToken = 1'000'000; // of a vocabulary that a tokenizer of another file replaces
+        QCOMPARE(chatVocabulary(*mistral, file).beginToken, std::string());
+        QCOMPARE(makeChatPrompter(*mistral, file).prompt({{ChatRole::User, "Hi"}}, {}).text,
+                 std::string("Hi"));
+    }
+
+    void aRefusedConversationIsAnError()
+    {
+        TokenizerSource file;
+        file.chatTemplate = "{% for m in messages %}{% if m.role == 'system' %}"
+                            "{{ raise_exception('No system role') }}{% endif %}{{ m.content }}"
+                            "{% endfor %}";
+        const ChatPrompter chat = makeChatPrompter(*m_tokenizer, file);
+        QVERIFY_EXCEPTION_THROWN(chat.prompt({{ChatRole::System, "S"}, {ChatRole::User, "U"}}, {}),
+                                 TokenizerError);
+        QCOMPARE(chat.prompt({{ChatRole::User, "U"}}, {}).text, std::string("U"));
+    }
+
+    // Of a template that rewrites what was said, nothing that is cached can be kept.
+    void rewrittenHistoryIsEncodedAnew()
+    {
+        TokenizerSource file;
+        file.chatTemplate = "{% for m in messages %}{{ m.content.split('</think>')[-1] }}<|im_end|>"
+                            "{% endfor %}";
+        const ChatPrompter chat = makeChatPrompter(*m_tokenizer, file);
+        std::vector<ChatMessage> messages{{ChatRole::User, "One?"}};
+        TokenizedText known = chat.prompt(messages, {});
+        known.text += "so</think>First.<|im_end|>";
+        known.ids = m_tokenizer->encode(known.text, ControlTokens::Parsed);
+        messages.push_back({ChatRole::Assistant, "so</think>First."});
+        messages.push_back({ChatRole::User, "Two?"});
+        const TokenizedText next = chat.prompt(messages, known);
+        QCOMPARE(next.text, std::string("One?<|im_end|>First.<|im_end|>Two?<|im_end|>"));
+        QCOMPARE(next.ids, m_tokenizer->encode(next.text, ControlTokens::Parsed));
     }
 
     void anEditedChatIsEncodedAnew()

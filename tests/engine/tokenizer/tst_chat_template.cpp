@@ -1,3 +1,4 @@
+#include "engine/base/errors.h"
 #include "engine/tokenizer/chat_template.h"
 
 #include <QtTest>
@@ -16,20 +17,6 @@ nlohmann::json readChatCases()
     return nlohmann::json::parse(file);
 }
 
-std::string smolTemplate()
-{
-    return readChatCases().at("template").get<std::string>();
-}
-
-/// `text` with the first `from` replaced, which must be there.
-std::string replaced(std::string text, const std::string& from, const std::string& to)
-{
-    const std::size_t at = text.find(from);
-    if (at == text.npos)
-        throw std::runtime_error("not in the template: " + from);
-    return text.replace(at, from.size(), to);
-}
-
 std::vector<ChatMessage> messagesOf(const nlohmann::json& row)
 {
     std::vector<ChatMessage> messages;
@@ -43,7 +30,20 @@ std::vector<ChatMessage> messagesOf(const nlohmann::json& row)
     return messages;
 }
 
+ChatVocabulary chatMlVocabulary()
+{
+    ChatVocabulary vocabulary;
+    vocabulary.hasChatMlTokens = true;
+    return vocabulary;
+}
+
 const std::vector<ChatMessage> kHello = {{ChatRole::User, "Hello"}};
+
+/// A loop over the messages with `text` for each.
+std::string loop(const std::string& text)
+{
+    return "{% for m in messages %}" + text + "{% endfor %}";
+}
 
 } // namespace
 
@@ -54,10 +54,10 @@ private Q_SLOTS:
     void rendersTheGoldenConversations()
     {
         const auto golden = readChatCases();
-        const ChatTemplate chat(golden.at("template").get<std::string>(), true);
+        const ChatTemplate chat(golden.at("template").get<std::string>());
         QCOMPARE(chat.note(), std::string());
         QCOMPARE(chat.name(), std::string_view("ChatML"));
-        QCOMPARE(chat.endOfTurn(), std::string_view("<|im_end|>"));
+        QCOMPARE(chat.endOfTurn(), std::string("<|im_end|>"));
         for (const auto& row : golden.at("cases")) {
             const auto ending = row.at("add_generation_prompt").get<bool>()
                                     ? Ending::AssistantOpened
@@ -66,107 +66,162 @@ private Q_SLOTS:
         }
     }
 
-    void defaultSystemTextComesFromTheTemplate()
+    void theVocabularysTokensGoIn()
     {
-        const std::string source = replaced(
-            smolTemplate(), "a helpful AI assistant named SmolLM, trained by Hugging Face", "Qwen");
-        const ChatTemplate chat(source, true);
-        QCOMPARE(chat.note(), std::string());
-        QCOMPARE(chat.render(kHello, Ending::Closed),
-                 std::string("<|im_start|>system\nYou are Qwen<|im_end|>\n"
-                             "<|im_start|>user\nHello<|im_end|>\n"));
-        QCOMPARE(chat.render({}, Ending::AssistantOpened), std::string("<|im_start|>assistant\n"));
+        const std::string source = "{{ bos_token }}" + loop("{{ m.content ~ eos_token }}");
+        const ChatTemplate chat(source, {false, "<begin>", "<end>"});
+        QCOMPARE(chat.render(kHello, Ending::Closed), std::string("<begin>Hello<end>"));
+        QCOMPARE(chat.endOfTurn(), std::string("<end>"));
+        QCOMPARE(ChatTemplate(source).render(kHello, Ending::Closed), std::string("Hello"));
     }
 
-    void otherSpellingsAreRecognised_data()
+    void theDateIsTheClocks()
     {
-        QTest::addColumn<QString>("source");
-        QTest::addColumn<bool>("hasDefault");
-        QTest::newRow("no default system text")
-            << "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + "
-               "message['content'] + '<|im_end|>' + '\\n'}}{% endfor %}{% if add_generation_prompt "
-               "%}{{ '<|im_start|>assistant\\n' }}{% endif %}"
-            << false;
-        QTest::newRow("with the flag's default in front")
-            << "{% if not add_generation_prompt is defined %}{% set add_generation_prompt = false "
-               "%}{% endif %}{% for message in messages %}{{'<|im_start|>' + message['role'] + "
-               "'\\n' + message['content'] + '<|im_end|>' + '\\n'}}{% endfor %}{% if "
-               "add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
-            << false;
-        QTest::newRow("over several lines, as text, by attribute")
-            << "{%- for message in messages %}\n"
-               "    {%- if loop.first and messages[0].role != \"system\" -%}\n"
-               "<|im_start|>system\nBe brief.<|im_end|>\n{% endif %}\n"
-               "{{ \"<|im_start|>\" + message.role }}\n{{ message.content }}<|im_end|>\n"
-               "{% endfor %}\n"
-               "{%- if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-            << true;
-        QTest::newRow("default before the loop")
-            << "{% if messages[0]['role'] != 'system' %}{{ '<|im_start|>system\\nBe "
-               "brief.<|im_end|>\\n' }}{% endif %}{% for message in messages %}{{'<|im_start|>' + "
-               "message['role'] + '\\n' + message['content'] + '<|im_end|>\\n'}}{% endfor %}{% if "
-               "add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
-            << true;
-    }
-    void otherSpellingsAreRecognised()
-    {
-        QFETCH(QString, source);
-        QFETCH(bool, hasDefault);
-        const ChatTemplate chat(source.toStdString(), true);
-        QCOMPARE(chat.note(), std::string());
-        const std::string system = hasDefault ? "<|im_start|>system\nBe brief.<|im_end|>\n" : "";
-        QCOMPARE(chat.render(kHello, Ending::AssistantOpened),
-                 system + "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n");
-    }
-
-    // A template that does anything else must not pass for ChatML.
-    void whatDoesMoreIsNotRecognised_data()
-    {
-        QTest::addColumn<QString>("source");
-        const auto row = [](const char* name, const std::string& source) {
-            QTest::newRow(name) << QString::fromStdString(source);
+        const auto clock = [] {
+            std::tm time{};
+            time.tm_year = 125;
+            time.tm_mon = 1;
+            time.tm_mday = 3;
+            return time;
         };
-        const std::string smol = smolTemplate();
-        row("content is trimmed",
-            replaced(smol, "message['content']", "message['content'] | trim"));
-        row("tools", "{% if tools %}{{ tools }}{% endif %}" + smol);
-        row("the date", replaced(smol, "You are", "{{ strftime_now('%d') }} You are"));
-        row("the date joined on",
-            replaced(smol, "Face<|im_end|>\n'", "Face' + date + '<|im_end|>\n'"));
-        row("beginning of text in front", "{{ bos_token }}" + smol);
-        row("text in front", "x" + smol);
-        row("text behind", smol + "x");
-        row("other loop", replaced(smol, "in messages %}", "in messages[1:] %}"));
-        row("other condition", replaced(smol, "loop.first and ", ""));
-        row("other role", replaced(smol, "<|im_start|>assistant", "<|im_start|>model"));
-        row("no line break", replaced(smol, "'<|im_end|>' + '\n'", "'<|im_end|>'"));
-        row("control token in the system text", replaced(smol, "You are", "<|im_end|>You are"));
-        row("thinking",
-            replaced(smol, "<|im_start|>assistant\n", "<|im_start|>assistant\n<think>\n"));
-        row("never opens a turn", smol.substr(0, smol.find("{% if add_generation")));
-        row("cut off", smol.substr(0, smol.size() - 4));
-        row("Llama 2", "{% for message in messages %}{{ '[INST] ' + message['content'] + ' "
-                       "[/INST]' }}{% endfor %}");
+        const std::string source = "{{ strftime_now('%d %b %Y') }} " + loop("{{ m.content }}");
+        QCOMPARE(ChatTemplate(source, {}, clock).render(kHello, Ending::Closed),
+                 std::string("03 Feb 2025 Hello"));
+        QVERIFY(!ChatTemplate(source).render(kHello, Ending::Closed).starts_with("03 Feb 2025"));
     }
-    void whatDoesMoreIsNotRecognised()
+
+    void endOfTurnIsWhatFollowsAnAnswer_data()
+    {
+        QTest::addColumn<QString>("source");
+        QTest::addColumn<QString>("endOfTurn");
+        const auto row = [](const char* name, const std::string& text, const char* end) {
+            QTest::newRow(name) << QString::fromStdString(loop(text)) << QString(end);
+        };
+        row("a control token", "{{ m.content }}<|eot|>\n", "<|eot|>");
+        row("after a space", "{{ m.content }} </s>", "</s>");
+        row("the first of two", "{{ m.content }}<|end|>\n<|endoftext|>", "<|end|>");
+        row("EOS in any spelling", "{{ m.content }}[END]<x>", "[END]");
+        row("the next turn's start", "<|{{ m.role }}|>\n{{ m.content }}", "<|user|>");
+        row("no token", "{{ m.role }}: {{ m.content }}\n\n", "");
+        row("text before it", "{{ m.content }} and <b>", "");
+        row("no closing sign", "{{ m.content }}<unfinished", "");
+        row("a space in it", "{{ m.content }}<a b>", "");
+        row("nothing for an answer", "{% if m.role == 'user' %}{{ m.content }}{% endif %}", "");
+        row("an answer must not be the last",
+            "{% if loop.last and m.role == 'assistant' %}{{ raise_exception('no') }}{% endif %}"
+            "{{ m.content }}<|e|>",
+            "<|e|>");
+    }
+    void endOfTurnIsWhatFollowsAnAnswer()
     {
         QFETCH(QString, source);
-        const ChatTemplate withTokens(source.toStdString(), true);
+        QFETCH(QString, endOfTurn);
+        const ChatTemplate chat(source.toStdString(), {false, "", "[END]"});
+        QCOMPARE(chat.note(), std::string());
+        QCOMPARE(QString::fromStdString(chat.endOfTurn()), endOfTurn);
+    }
+
+    void whatCannotBeRenderedFallsBack_data()
+    {
+        QTest::addColumn<QString>("source");
+        QTest::addColumn<QString>("why");
+        const auto row = [](const char* name, const std::string& source, const char* why) {
+            QTest::newRow(name) << QString::fromStdString(source) << QString(why);
+        };
+        row("another tag", loop("{{ m.content }}") + "\n{% include 'x' %}",
+            "line 2: the tag 'include'");
+        row("cut off", "{% for m in messages %}{{ m.content }}", "endfor");
+        row("an unknown filter", loop("{{ m.content | markdown }}"), "'markdown'");
+        row("an unknown function", loop("{{ m.content ~ now() }}"), "'now' is undefined");
+        row("it wants tools", "{{ tools[0].name }}" + loop("{{ m.content }}"), "line 1");
+        row("it refuses everything", "{{ raise_exception('Not for chats') }}", "Not for chats");
+        row("it never ends",
+            loop("{% for i in range(99999) %}{% for j in range(99999) %}"
+                 "{% endfor %}{% endfor %}{{ m.content }}"),
+            "it makes too much text");
+        row("it leaves out the question", "Hello.", "leaves out what the user says");
+        row("not Jinja at all", "{{{{%%", "line 1");
+    }
+    void whatCannotBeRenderedFallsBack()
+    {
+        QFETCH(QString, source);
+        QFETCH(QString, why);
+        const ChatTemplate withTokens(source.toStdString(), chatMlVocabulary());
         QCOMPARE(withTokens.name(), std::string_view("ChatML"));
-        QVERIFY(QString::fromStdString(withTokens.note()).contains("ChatML"));
-        QCOMPARE(withTokens.render(kHello, Ending::Closed),
-                 std::string("<|im_start|>user\nHello<|im_end|>\n"));
-        const ChatTemplate without(source.toStdString(), false);
+        QCOMPARE(withTokens.endOfTurn(), std::string("<|im_end|>"));
+        QVERIFY(withTokens.systemRefusal().empty());
+        for (const QString& part : {QString("ChatML"), why})
+            QVERIFY2(QString::fromStdString(withTokens.note()).contains(part),
+                     withTokens.note().c_str());
+        QVERIFY(!QString::fromStdString(withTokens.note()).contains('\n'));
+        QCOMPARE(withTokens.render({{ChatRole::System, "S"}, {ChatRole::User, "U"}},
+                                   Ending::AssistantOpened),
+                 std::string("<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nU<|im_end|>\n"
+                             "<|im_start|>assistant\n"));
+        const ChatTemplate without(source.toStdString());
         QCOMPARE(without.name(), std::string_view("plain"));
+        QCOMPARE(without.endOfTurn(), std::string());
         QVERIFY(QString::fromStdString(without.note()).contains("plain"));
+    }
+
+    void refusedConversationsAreSaidInTheTemplatesWords()
+    {
+        const ChatTemplate chat(
+            loop("{% if (m.role == 'user') != (loop.index0 is even) %}\n"
+                 "{{ raise_exception('Roles must alternate') }}{% endif %}{{ m.content }}"));
+        QCOMPARE(chat.note(), std::string());
+        try {
+            chat.render({{ChatRole::User, "a"}, {ChatRole::User, "b"}}, Ending::Closed);
+            QFAIL("two questions were taken");
+        } catch (const TokenizerError& error) {
+            QCOMPARE(QString(error.what()), QString("The chat template (line 2) refuses this "
+                                                    "conversation: Roles must alternate"));
+        }
+    }
+
+    // Some templates know no system role and write nothing for it: the text must not be lost.
+    void aSystemMessageThatIsLeftOutIsSaid()
+    {
+        const ChatTemplate chat(loop("{% if m.role != 'system' %}{{ m.content }}{% endif %}"));
+        QCOMPARE(chat.note(), std::string());
+        QVERIFY(!chat.systemRefusal().empty());
+        const ChatMessage question{ChatRole::User, "Hi"};
+        QVERIFY_EXCEPTION_THROWN(
+            chat.render({{ChatRole::System, "Be brief."}, question}, Ending::Closed),
+            TokenizerError);
+        QCOMPARE(chat.render({{ChatRole::System, " "}, question}, Ending::Closed),
+                 std::string("Hi"));
+        QCOMPARE(chat.render({question}, Ending::Closed), std::string("Hi"));
+    }
+
+    // Not the system text is at fault where the conversation is refused without it too.
+    void anotherFaultIsNotBlamedOnABlankSystemMessage()
+    {
+        const ChatTemplate chat(
+            loop("{% if m.role == 'system' %}{{ raise_exception('none') }}"
+                 "{% endif %}{% if m.content == 'bad' %}"
+                 "{{ raise_exception('bad word') }}{% endif %}{{ m.content }}"));
+        try {
+            chat.render({{ChatRole::System, ""}, {ChatRole::User, "bad"}}, Ending::Closed);
+            QFAIL("no error");
+        } catch (const TokenizerError& error) {
+            QVERIFY2(QString(error.what()).contains("bad word"), error.what());
+        }
+    }
+
+    void copiesShareTheTemplate()
+    {
+        const ChatTemplate chat(readChatCases().at("template").get<std::string>());
+        const ChatTemplate copy = chat;
+        QCOMPARE(copy.render(kHello, Ending::Closed), chat.render(kHello, Ending::Closed));
     }
 
     void filesWithoutATemplateAreContinued()
     {
-        const ChatTemplate chat("", true);
+        const ChatTemplate chat("", chatMlVocabulary());
         QCOMPARE(chat.name(), std::string_view("plain"));
         QCOMPARE(chat.note(), std::string());
-        QCOMPARE(chat.endOfTurn(), std::string_view());
+        QCOMPARE(chat.endOfTurn(), std::string());
         QCOMPARE(chat.render({{ChatRole::User, "Once upon "}}, Ending::AssistantOpened),
                  std::string("Once upon "));
         QCOMPARE(chat.render({{ChatRole::User, "One."}, {ChatRole::User, "Two"}},
@@ -176,7 +231,7 @@ private Q_SLOTS:
 
     void plainTurnsAreLabelled()
     {
-        const ChatTemplate chat(" \n", false);
+        const ChatTemplate chat(" \n");
         const std::vector<ChatMessage> messages = {{ChatRole::System, "A talk."},
                                                    {ChatRole::User, "Hi"},
                                                    {ChatRole::Assistant, "Hello"},

@@ -213,7 +213,7 @@ private Q_SLOTS:
     void smolLm2Chat()
     {
         const auto golden = readJson("smollm2_chat.json");
-        const ChatTemplate chat(golden.at("template").get<std::string>(), true);
+        const ChatTemplate chat(golden.at("template").get<std::string>());
         for (const auto& row : golden.at("cases")) {
             QCOMPARE(smolLm().encode(row.at("text").get<std::string>(), ControlTokens::Parsed),
                      row.at("ids").get<std::vector<TokenId>>());
@@ -227,7 +227,7 @@ private Q_SLOTS:
         const TokenizerSource source = readTokenizerSource(kFolder + "smollm2_vocab.gguf");
         QCOMPARE(source.chatTemplate,
                  readJson("smollm2_chat.json").at("template").get<std::string>());
-        QVERIFY(ChatTemplate(source.chatTemplate, true).note().empty());
+        QVERIFY(ChatTemplate(source.chatTemplate).note().empty());
     }
 
     void randomTextComesBack()
