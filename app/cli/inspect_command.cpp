@@ -104,8 +104,8 @@ Json inspectJson(const InspectOptions& options, const Checkpoint& checkpoint)
                            {"shared", c.experts->numShared}};
     if (options.showsChecks) {
         json["checks"] = Json::array();
-        for (const CheckNote& check : checkpoint.checks)
-            json["checks"].push_back(check.text);
+        for (const CheckEntry& check : checkpoint.checks)
+            json["checks"].push_back(check.what);
     }
     return json;
 }
@@ -146,8 +146,8 @@ void printInspection(std::ostream& out, const InspectOptions& options, const Che
         << " at " << formatCount(c.extendedPositions) << " positions (arithmetic)\n\n";
     printLayers(out, c, elementBytes);
     if (options.showsChecks)
-        for (const CheckNote& check : checkpoint.checks)
-            out << "\n  passed: " << check.text;
+        for (const CheckEntry& check : checkpoint.checks)
+            out << "\n  passed: " << check.what;
     for (const std::string& warning : checkpoint.warnings)
         out << "\n  warning: " << warning;
     out << '\n';

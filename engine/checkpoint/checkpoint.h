@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/base/check_entry.h"
 #include "engine/checkpoint/added_token.h"
 #include "engine/checkpoint/model_config.h"
 #include "engine/checkpoint/model_tensors.h"
@@ -14,6 +15,8 @@
 #include <vector>
 
 namespace kvscope {
+
+class CheckLog;
 
 /// What a token of a GGUF vocabulary is for. Source: ggml docs/gguf.md,
 /// tokenizer.ggml.token_type.
@@ -67,12 +70,6 @@ struct TokenizerSource
     bool addsBeginToken = false;            ///< the file asks for BOS before a prompt
 };
 
-/// One check made of a file and how it went; a checkpoint that opened has only passed ones.
-struct CheckNote
-{
-    std::string text;
-};
-
 /// An opened model: configuration, tensors in mapped files, tokenizer source. Opening reads headers
 /// only; weights are read when the Decoder is built. Immutable, shared between threads.
 struct Checkpoint
@@ -83,7 +80,7 @@ struct Checkpoint
     std::vector<std::shared_ptr<const TensorFile>> files;
     ModelTensors tensors; ///< what the Decoder reads, by role
     TokenizerSource tokenizer;
-    std::vector<CheckNote> checks;
+    std::vector<CheckEntry> checks;    ///< all that were made; none failed
     std::vector<std::string> warnings; ///< opened all the same: one line each
 
     /// The tensor of that name in any file, or null.
@@ -99,6 +96,8 @@ struct Checkpoint
 /// tensor's name, type and shape against the configuration, missing and unexpected tensors by name.
 /// \throws CheckpointError with one sentence naming file, tensor or key, expected and found.
 std::shared_ptr<const Checkpoint> openCheckpoint(const std::filesystem::path& path);
+/// \param log  gets each check made on the way, also of a checkpoint that does not open
+std::shared_ptr<const Checkpoint> openCheckpoint(const std::filesystem::path& path, CheckLog& log);
 
 /// What a tokenizer's own file says: a .gguf (which needs no tensors and no architecture), a
 /// tokenizer.json, a sentencepiece or tiktoken `.model`; the latter three with the

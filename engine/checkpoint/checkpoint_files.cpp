@@ -1,6 +1,8 @@
 #include "engine/checkpoint/checkpoint_files.h"
 
 #include "engine/base/errors.h"
+#include "engine/base/units.h"
+#include "engine/checkpoint/check_log.h"
 #include "engine/checkpoint/error_text.h"
 #include "engine/checkpoint/foreign_file.h"
 #include "engine/checkpoint/gguf_split.h"
@@ -85,7 +87,7 @@ std::optional<fs::path> highestStep(const std::vector<fs::path>& files)
 }
 
 /// An index maps every tensor to a file of the same folder, by plain name.
-void readShardIndex(const fs::path& index, CheckpointFiles& files)
+void readShardIndex(const fs::path& index, CheckpointFiles& files, CheckLog& log)
 {
     const std::string name = index.filename().string();
     const nlohmann::json json = readJsonObject(index);
@@ -103,11 +105,18 @@ void readShardIndex(const fs::path& index, CheckpointFiles& files)
         files.shardOf.emplace(tensor, shard);
         shards.insert(shard);
     }
-    for (const std::string& shard : shards) {
-        if (!fs::is_regular_file(files.folder / shard))
-            failIn(name, "names " + printable(shard) + ", which is not in the folder");
-        files.weights.push_back(files.folder / shard);
-    }
+    for (const std::string& shard : shards)
+        log.attempt({.section = CheckSection::Files,
+                     .file = name,
+                     .what = printable(shard) + ", which the index names, is in the folder"},
+                    [&](CheckEntry& entry) {
+                        if (!fs::is_regular_file(files.folder / shard))
+                            failIn(name,
+                                   "names " + printable(shard) + ", which is not in the folder");
+                        files.weights.push_back(files.folder / shard);
+                        entry.found = formatFileSize(fs::file_size(files.weights.back()));
+                    });
+    log.throwFirstFailure();
 }
 
 [[noreturn]] void failWithoutWeights(const fs::path& folder, const std::vector<fs::path>& files)
@@ -121,14 +130,14 @@ void readShardIndex(const fs::path& index, CheckpointFiles& files)
            "model.safetensors.index.json or model_step_N.safetensors was expected");
 }
 
-void findWeights(const std::vector<fs::path>& inFolder, CheckpointFiles& files)
+void findWeights(const std::vector<fs::path>& inFolder, CheckpointFiles& files, CheckLog& log)
 {
     const fs::path single = files.folder / "model.safetensors";
     const fs::path index = files.folder / "model.safetensors.index.json";
     if (fs::is_regular_file(single))
         files.weights = {single};
     else if (fs::is_regular_file(index))
-        readShardIndex(index, files);
+        readShardIndex(index, files, log);
     else if (const auto step = highestStep(inFolder))
         files.weights = {*step};
     else
@@ -146,7 +155,7 @@ void findWeights(const std::vector<fs::path>& inFolder, CheckpointFiles& files)
            "(GPT-OSS-Lite) was expected beside the weights");
 }
 
-CheckpointFiles locateInFolder(const fs::path& folder)
+CheckpointFiles locateInFolder(const fs::path& folder, CheckLog& log)
 {
     const auto inFolder = filesIn(folder);
     CheckpointFiles files;
@@ -160,7 +169,7 @@ CheckpointFiles locateInFolder(const fs::path& folder)
     } else {
         failWithoutModel(folder, inFolder);
     }
-    findWeights(inFolder, files);
+    findWeights(inFolder, files, log);
     return files;
 }
 
@@ -200,9 +209,7 @@ CheckpointFiles locateGguf(const fs::path& path)
     return files;
 }
 
-} // namespace
-
-CheckpointFiles locateCheckpoint(const fs::path& path)
+CheckpointFiles locate(const fs::path& path, CheckLog& log)
 {
     std::error_code ignored;
     if (path == "demo" && !fs::exists(path, ignored))
@@ -210,7 +217,7 @@ CheckpointFiles locateCheckpoint(const fs::path& path)
             "The demo checkpoint is not shipped with this version yet; name a .gguf "
             "file, a Hugging Face folder or a GPT-OSS-Lite folder.");
     if (fs::is_directory(path, ignored))
-        return locateInFolder(path);
+        return locateInFolder(path, log);
     switch (detectFileKind(path)) {
     case FileKind::Gguf:
         return locateGguf(path);
@@ -220,6 +227,39 @@ CheckpointFiles locateCheckpoint(const fs::path& path)
         break;
     }
     refuseForeignFile(path);
+}
+
+/// "GGUF file", "Hugging Face folder: config.json, 3 weight files"
+std::string foundText(const CheckpointFiles& files)
+{
+    if (files.kind == CheckpointFiles::Kind::Gguf)
+        return "a GGUF file";
+    const std::string kind =
+        files.kind == CheckpointFiles::Kind::HuggingFace ? "Hugging Face" : "GPT-OSS-Lite";
+    return kind + ": " + files.config.filename().string() + ", " +
+           (files.weights.size() == 1 ? files.weights.front().filename().string()
+                                      : std::to_string(files.weights.size()) + " weight files");
+}
+
+} // namespace
+
+CheckpointFiles locateCheckpoint(const fs::path& path)
+{
+    CheckLog log;
+    return locateCheckpoint(path, log);
+}
+
+CheckpointFiles locateCheckpoint(const fs::path& path, CheckLog& log)
+{
+    CheckpointFiles files;
+    log.run({.section = CheckSection::Files,
+             .file = path.filename().string(),
+             .what = "weights with their configuration, of a kind that is opened, are there"},
+            [&](CheckEntry& entry) {
+                files = locate(path, log);
+                entry.found = foundText(files);
+            });
+    return files;
 }
 
 } // namespace kvscope

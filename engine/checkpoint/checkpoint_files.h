@@ -7,6 +7,8 @@
 
 namespace kvscope {
 
+class CheckLog;
+
 /// The files that make a checkpoint, found by name; only their presence has been checked.
 struct CheckpointFiles
 {
@@ -27,5 +29,7 @@ struct CheckpointFiles
 /// is the YAML of the same stem, else config.json, else the folder's only YAML. \throws
 /// CheckpointError saying what was looked for and what is there instead
 CheckpointFiles locateCheckpoint(const std::filesystem::path& path);
+/// \param log  gets what was looked for; of missing shards, each
+CheckpointFiles locateCheckpoint(const std::filesystem::path& path, CheckLog& log);
 
 } // namespace kvscope

@@ -12,6 +12,12 @@ namespace kvscope {
 
 GgufFile::GgufFile(const std::filesystem::path& path)
 {
+    CheckLog log;
+    *this = GgufFile(path, log);
+}
+
+GgufFile::GgufFile(const std::filesystem::path& path, CheckLog& log)
+{
     std::vector<MappedFile> mapped;
     std::vector<std::string> paths;
     std::vector<std::string> names;
@@ -20,9 +26,16 @@ GgufFile::GgufFile(const std::filesystem::path& path)
         paths.push_back(part.string());
         names.push_back(part.filename().string());
         mapped.emplace_back(part);
-        contents.push_back(parseGguf(mapped.back().bytes(), names.back()));
+        contents.push_back(parseGguf(mapped.back().bytes(), names.back(), log));
     }
-    checkGgufParts(names, contents);
+    log.run({.section = CheckSection::Header,
+             .file = names.front(),
+             .what = "its parts, where it is split, belong together and are all there"},
+            [&](CheckEntry& entry) {
+                checkGgufParts(names, contents);
+                entry.found = contents.size() == 1 ? std::string("one file")
+                                                   : std::to_string(contents.size()) + " parts";
+            });
     m_name = names.front();
     m_version = contents.front().version;
     m_alignment = contents.front().alignment;

@@ -14,6 +14,8 @@
 
 namespace kvscope {
 
+class CheckLog;
+
 /// A metadata array: unsigned types widened to 64 bits, signed likewise, float32 to double.
 using GgufArray = std::variant<std::vector<std::uint64_t>, std::vector<std::int64_t>,
                                std::vector<double>, std::vector<bool>, std::vector<std::string>>;
@@ -49,6 +51,8 @@ public:
     /// \param path  the file, or any part of a split one
     /// \throws CheckpointError naming the file, the key or tensor, expected and found
     explicit GgufFile(const std::filesystem::path& path);
+    /// \param log  gets each check made of the file
+    GgufFile(const std::filesystem::path& path, CheckLog& log);
 
     const std::string& name() const { return m_name; } ///< the (first) file's, for messages
     std::uint32_t version() const { return m_version; }

@@ -1,5 +1,6 @@
 #include "engine/checkpoint/gguf_parser.h"
 
+#include "engine/base/units.h"
 #include "engine/checkpoint/byte_reader.h"
 #include "engine/checkpoint/checked_math.h"
 #include "engine/checkpoint/ggml_types.h"
@@ -20,6 +21,7 @@ constexpr std::uint64_t kLeastTensorBytes = 8 + 1 + 4 + 4 + 8;
 constexpr std::uint64_t kMaxNameBytes = 65535; // the format's limit for keys
 constexpr std::uint64_t kMaxAlignment = 1 << 20;
 constexpr std::uint32_t kMaxRank = 4; // GGML_MAX_DIMS
+constexpr int kMostMisplaced = 100;   // of which each is named
 constexpr std::string_view kAlignmentKey = "general.alignment";
 
 struct TensorEntry
@@ -34,29 +36,73 @@ struct TensorEntry
 class Parser
 {
 public:
-    Parser(std::span<const std::byte> bytes, const std::string& file)
+    Parser(std::span<const std::byte> bytes, const std::string& file, CheckLog& log)
         : m_bytes(bytes)
         , m_reader(bytes, file)
         , m_file(file)
+        , m_log(log)
     {
     }
 
     GgufContent parse()
     {
-        readMagic();
-        const auto numTensors = readCount("tensors", kLeastTensorBytes);
-        const auto numEntries = readCount("metadata entries", kLeastEntryBytes);
-        for (std::uint64_t i = 0; i < numEntries; ++i)
-            readEntry();
-        readAlignment();
+        std::uint64_t numTensors = 0;
+        std::uint64_t numEntries = 0;
         std::vector<TensorEntry> entries;
-        for (std::uint64_t i = 0; i < numTensors; ++i)
-            entries.push_back(readTensor());
+        check(CheckSection::Header, "begins with GGUF, in a version and byte order that are read",
+              [&] {
+                  readMagic();
+                  return "version " + std::to_string(m_content.version) + ", little-endian";
+              });
+        check(CheckSection::Header, "the counts can be true of a file this long", [&] {
+            numTensors = readCount("tensors", kLeastTensorBytes);
+            numEntries = readCount("metadata entries", kLeastEntryBytes);
+            return counted(numTensors, "tensors") + ", " + counted(numEntries, "metadata entries");
+        });
+        check(CheckSection::Metadata,
+              "every entry lies in the file, has a known type, no key twice", [&] {
+                  for (std::uint64_t i = 0; i < numEntries; ++i)
+                      readEntry();
+                  return counted(numEntries, "entries");
+              });
+        check(CheckSection::Metadata, "the alignment is a power of two up to 1,048,576", [&] {
+            readAlignment();
+            return std::to_string(m_content.alignment);
+        });
+        check(CheckSection::TensorTable,
+              "every tensor has a name, up to 4 dimensions, whole blocks", [&] {
+                  for (std::uint64_t i = 0; i < numTensors; ++i)
+                      entries.push_back(readTensor());
+                  return counted(numTensors, "tensors");
+              });
         placeTensors(std::move(entries));
         return std::move(m_content);
     }
 
 private:
+    static std::string counted(std::uint64_t count, const char* what)
+    {
+        return formatCount(static_cast<std::int64_t>(count)) + " " + what;
+    }
+
+    /// Notes a check of what comes next in the file: its bytes are those read meanwhile, or, where
+    /// it fails, those of the entry that is wrong.
+    template <typename Action>
+    void check(CheckSection section, const char* what, Action action)
+    {
+        m_log.run({.section = section, .file = m_file, .what = what}, [&](CheckEntry& entry) {
+            const std::uint64_t begin = m_item = m_reader.position();
+            try {
+                entry.found = action();
+            } catch (const CheckpointError&) {
+                entry.bytes = {m_item, m_reader.position()};
+                throw;
+            }
+            if (m_reader.position() > begin)
+                entry.bytes = {begin, m_reader.position()};
+        });
+    }
+
     void readMagic()
     {
         if (m_reader.remaining() < 4 || m_reader.take(4, "the magic") != "GGUF")
@@ -82,6 +128,7 @@ private:
 
     void readEntry()
     {
+        m_item = m_reader.position();
         std::string key = m_values.readText("a metadata key", kMaxNameBytes);
         const std::string what = "the metadata key " + printable(key);
         if (key.empty())
@@ -108,6 +155,7 @@ private:
 
     TensorEntry readTensor()
     {
+        m_item = m_reader.position();
         TensorEntry tensor;
         tensor.name = m_values.readText("a tensor's name", kMaxNameBytes);
         if (tensor.name.empty())
@@ -161,19 +209,51 @@ private:
         // Cannot overflow: the position is inside the file, and the alignment at most 2^20.
         const std::uint64_t start = (m_reader.position() + m_content.alignment - 1) /
                                     m_content.alignment * m_content.alignment;
-        if (start > m_bytes.size())
-            failIn(m_file, "ends before its tensors' data, which should begin at byte " +
-                               std::to_string(start));
+        m_log.run({.section = CheckSection::TensorTable,
+                   .file = m_file,
+                   .what = "the tensors' data begins inside the file",
+                   .bytes = ByteRange{start, m_bytes.size()}},
+                  [&](CheckEntry& entry) {
+                      if (start > m_bytes.size())
+                          failIn(m_file,
+                                 "ends before its tensors' data, which should begin at byte " +
+                                     std::to_string(start));
+                      entry.found = formatFileSize(m_bytes.size() - start);
+                  });
         std::stable_sort(entries.begin(), entries.end(),
                          [](const auto& a, const auto& b) { return a.offset < b.offset; });
         const TensorEntry* previous = nullptr;
+        int numMisplaced = 0;
         for (TensorEntry& tensor : entries) {
-            checkPlace(tensor, previous, m_bytes.size() - start);
-            if (tensor.bytes > 0)
+            if (!isWellPlaced(tensor, previous, start)) {
+                if (++numMisplaced == kMostMisplaced)
+                    break;
+            } else if (tensor.bytes > 0) {
                 previous = &tensor;
+            }
         }
+        m_log.throwFirstFailure();
         for (TensorEntry& tensor : entries)
             addTensor(tensor, start);
+    }
+
+    bool isWellPlaced(const TensorEntry& tensor, const TensorEntry* previous, std::uint64_t start)
+    {
+        const GgmlType* type = findGgmlType(tensor.typeNumber);
+        const auto begin = checkedAdd(start, tensor.offset);
+        return m_log.attempt(
+            {.section = CheckSection::TensorTable,
+             .file = m_file,
+             .what = printable(tensor.name) + " is aligned, inside the file, apart from others",
+             .bytes = begin ? std::optional(ByteRange{
+                                  *begin, checkedAdd(*begin, tensor.bytes).value_or(*begin)})
+                            : std::nullopt},
+            [&](CheckEntry& entry) {
+                checkPlace(tensor, previous, m_bytes.size() - start);
+                entry.found =
+                    (type == nullptr ? ggmlTypeText(tensor.typeNumber) : std::string(type->name)) +
+                    " " + shapeText(tensor.shape) + ", " + formatFileSize(tensor.bytes);
+            });
     }
 
     void checkPlace(const TensorEntry& tensor, const TensorEntry* previous,
@@ -216,15 +296,17 @@ private:
     ByteReader m_reader;
     GgufValueReader m_values{m_reader};
     const std::string& m_file;
+    CheckLog& m_log;
+    std::uint64_t m_item = 0; ///< where the entry that is being read begins
     std::set<std::string, std::less<>> m_names;
     GgufContent m_content;
 };
 
 } // namespace
 
-GgufContent parseGguf(std::span<const std::byte> bytes, const std::string& file)
+GgufContent parseGguf(std::span<const std::byte> bytes, const std::string& file, CheckLog& log)
 {
-    return Parser(bytes, file).parse();
+    return Parser(bytes, file, log).parse();
 }
 
 } // namespace kvscope

@@ -4,6 +4,7 @@
 #include "engine/checkpoint/architectures/family.h"
 #include "engine/checkpoint/architectures/gguf_config.h"
 #include "engine/checkpoint/architectures/gpt_oss_lite.h"
+#include "engine/checkpoint/check_log.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/checkpoint_files.h"
 #include "engine/checkpoint/error_text.h"
@@ -45,27 +46,86 @@ void refuseUnread(const GgufFile& file)
                             ", which this version does not read; " + weightTypeNames() + " are");
 }
 
-/// Formats say nothing of it, but weights of a type that nothing multiplies with are refused by the
-/// binder.
-void noteTensors(Checkpoint& checkpoint)
+CheckEntry about(CheckSection section, const std::string& file, std::string what)
 {
-    std::size_t count = 0;
-    for (const auto& file : checkpoint.files)
-        count += file->tensors().size();
-    checkpoint.checks.push_back({formatCount(static_cast<std::int64_t>(count)) + " tensors, " +
-                                 formatFileSize(checkpoint.weightBytes()) +
-                                 ": every span lies inside its file, none overlap"});
-    checkpoint.checks.push_back(
-        {"every tensor has the name, shape and type that the configuration asks for, "
-         "none is missing and none is left over"});
-    checkpoint.checks.push_back({formatCount(checkpoint.config.totalParameters()) + " parameters"});
+    return {.section = section, .file = file, .what = std::move(what)};
 }
 
-void openGguf(const CheckpointFiles& files, Checkpoint& checkpoint)
+/// Keeps what opening found odd but not wrong, from the given line of `warnings` on.
+void noteWarnings(CheckSection section, const std::string& file,
+                  const std::vector<std::string>& warnings, std::size_t first, CheckLog& log)
 {
-    const GgufFile file(files.weights.front());
-    checkpoint.format = "GGUF v" + std::to_string(file.version());
-    checkpoint.files = file.files();
+    for (std::size_t i = first; i < warnings.size(); ++i)
+        log.add({section, CheckResult::Warning, file, "can be used as it is", warnings[i], {}});
+}
+
+std::string tokenizerFound(const TokenizerSource& source)
+{
+    if (!source.unsupported.empty())
+        return source.unsupported;
+    if (source.bpe)
+        return formatCount(static_cast<std::int64_t>(source.bpe->tokens.size())) + " tokens, " +
+               formatCount(static_cast<std::int64_t>(source.bpe->merges.size())) + " merges";
+    return source.sentencePieceFile.empty() ? "none" : source.sentencePieceFile.filename().string();
+}
+
+/// Reads the configuration by `read`, then holds it against what models can be.
+template <typename Read>
+void takeConfig(Checkpoint& checkpoint, const std::string& file, CheckLog& log, Read read)
+{
+    log.run(about(CheckSection::Configuration, file, "describes a model that this version runs"),
+            [&](CheckEntry& entry) {
+                checkpoint.config = read();
+                entry.found = checkpoint.config.architecture;
+            });
+    log.run(about(CheckSection::Configuration, file,
+                  "its numbers are such as a model can have, and agree with each other"),
+            [&](CheckEntry& entry) {
+                validate(checkpoint.config, file);
+                entry.found = summary(checkpoint.config);
+            });
+}
+
+/// Binds the tensors and reads the tokenizer, which do not depend on each other.
+template <typename Bind, typename ReadTokenizer>
+void takeTensorsAndTokenizer(Checkpoint& checkpoint, const std::string& configFile,
+                             const std::string& tokenizerFile, CheckLog& log, Bind bind,
+                             ReadTokenizer readTokenizer)
+{
+    log.attempt(about(CheckSection::Tensors, {}, "the tensors are those of the model"),
+                [&](CheckEntry& entry) {
+                    TensorBinder binder(checkpoint.files, configFile, log);
+                    checkpoint.tensors = bind(binder);
+                    entry.found = formatCount(checkpoint.config.totalParameters()) +
+                                  " parameters in " + formatFileSize(checkpoint.weightBytes());
+                });
+    const std::size_t numWarnings = checkpoint.warnings.size();
+    log.attempt(about(CheckSection::Tokenizer, tokenizerFile,
+                      "vocabulary, merges and special ids agree with each other and the model"),
+                [&](CheckEntry& entry) {
+                    checkpoint.tokenizer = readTokenizer();
+                    entry.found = tokenizerFound(checkpoint.tokenizer);
+                    if (!checkpoint.tokenizer.unsupported.empty())
+                        entry.result = CheckResult::Warning;
+                });
+    noteWarnings(CheckSection::Tokenizer, tokenizerFile, checkpoint.warnings, numWarnings, log);
+    log.throwFirstFailure();
+}
+
+/// Every tensor of a type that cannot be read, by name.
+void noteUnread(const GgufFile& file, CheckLog& log)
+{
+    for (const UnreadTensor& tensor : file.unread())
+        log.add({CheckSection::TensorTable,
+                 CheckResult::Failed,
+                 file.name(),
+                 printable(tensor.name) + " is of a type that is read",
+                 "it is stored as " + ggmlTypeText(tensor.typeNumber),
+                 {}});
+}
+
+ModelConfig readGgufConfig(const GgufFile& file, CheckLog& log)
+{
     const std::string* architecture = file.text("general.architecture");
     if (architecture == nullptr)
         failIn(file.name(), "the metadata has no general.architecture");
@@ -76,18 +136,25 @@ void openGguf(const CheckpointFiles& files, Checkpoint& checkpoint)
     if (file.numTensors() == 0 && file.unread().empty())
         failIn(file.name(),
                "holds no tensors, only metadata; it can serve as a tokenizer, not as a model");
+    noteUnread(file, log);
     refuseUnread(file);
-    checkpoint.config = family->readGguf(file);
-    validate(checkpoint.config, file.name());
+    return family->readGguf(file);
+}
+
+void openGguf(const CheckpointFiles& files, Checkpoint& checkpoint, CheckLog& log)
+{
+    const GgufFile file(files.weights.front(), log);
+    checkpoint.format = "GGUF v" + std::to_string(file.version());
+    checkpoint.files = file.files();
+    takeConfig(checkpoint, file.name(), log, [&] { return readGgufConfig(file, log); });
     if (const std::string* name = file.text("general.name"); name != nullptr && !name->empty())
         checkpoint.config.name = printable(*name);
-    TensorBinder binder(checkpoint.files, "its metadata");
-    checkpoint.tensors = bindGguf(checkpoint.config, binder);
-    checkpoint.tokenizer =
-        readGgufTokenizer(file, checkpoint.config.vocabularySize, checkpoint.warnings);
-    checkpoint.checks.push_back({formatCount(static_cast<std::int64_t>(file.metadata().size())) +
-                                 " metadata entries, alignment " +
-                                 std::to_string(file.alignment())});
+    takeTensorsAndTokenizer(
+        checkpoint, "its metadata", file.name(), log,
+        [&](TensorBinder& binder) { return bindGguf(checkpoint.config, binder); },
+        [&] {
+            return readGgufTokenizer(file, checkpoint.config.vocabularySize, checkpoint.warnings);
+        });
 }
 
 void checkShards(const CheckpointFiles& files, const Checkpoint& checkpoint)
@@ -100,10 +167,24 @@ void checkShards(const CheckpointFiles& files, const Checkpoint& checkpoint)
                                                   "places there");
 }
 
-void openHuggingFace(const CheckpointFiles& files, Checkpoint& checkpoint)
+/// The configuration beside the weights, read by `read` as text of its own form.
+template <typename Read>
+ConfigObject readConfigFile(const fs::path& path, std::string what, CheckLog& log, Read read)
 {
-    checkpoint.format = "Hugging Face folder";
-    const ConfigObject config(readJsonObject(files.config), files.config.filename().string());
+    std::optional<ConfigObject> config;
+    log.run(about(CheckSection::Configuration, path.filename().string(), std::move(what)),
+            [&](CheckEntry& entry) {
+                std::error_code ignored;
+                entry.bytes = {0, fs::file_size(path, ignored)};
+                if (ignored)
+                    entry.bytes.reset();
+                config = read();
+            });
+    return *std::move(config);
+}
+
+const Family& huggingFaceFamily(const ConfigObject& config)
+{
     const auto type = config.text("model_type");
     if (!type)
         config.fail("model_type", "is missing; one of " + huggingFaceTypesRead() + " was expected");
@@ -112,51 +193,89 @@ void openHuggingFace(const CheckpointFiles& files, Checkpoint& checkpoint)
         config.fail("model_type", "is " + printable(*type) +
                                       "; of Hugging Face folders, this version reads " +
                                       huggingFaceTypesRead());
-    checkpoint.config = family->readHuggingFace(config);
-    validate(checkpoint.config, config.file());
-    TensorBinder binder(checkpoint.files, config.file());
-    checkpoint.tensors = family->bindHuggingFace(checkpoint.config, binder);
-    checkpoint.tokenizer = readFolderTokenizer(
-        files.folder, config, checkpoint.config.vocabularySize, checkpoint.warnings);
+    return *family;
 }
 
-void openGptOssLite(const CheckpointFiles& files, Checkpoint& checkpoint)
+void openHuggingFace(const CheckpointFiles& files, Checkpoint& checkpoint, CheckLog& log)
+{
+    checkpoint.format = "Hugging Face folder";
+    const ConfigObject config = readConfigFile(
+        files.config, "is JSON in UTF-8, no key twice, at most 32 levels deep", log, [&] {
+            return ConfigObject(readJsonObject(files.config), files.config.filename().string());
+        });
+    const Family* family = nullptr;
+    takeConfig(checkpoint, config.file(), log, [&] {
+        family = &huggingFaceFamily(config);
+        return family->readHuggingFace(config);
+    });
+    takeTensorsAndTokenizer(
+        checkpoint, config.file(), {}, log,
+        [&](TensorBinder& binder) { return family->bindHuggingFace(checkpoint.config, binder); },
+        [&] {
+            return readFolderTokenizer(files.folder, config, checkpoint.config.vocabularySize,
+                                       checkpoint.warnings);
+        });
+}
+
+void openGptOssLite(const CheckpointFiles& files, Checkpoint& checkpoint, CheckLog& log)
 {
     checkpoint.format = "GPT-OSS-Lite safetensors";
-    const ConfigObject config = readYamlConfig(files.config);
-    checkpoint.config = readGptOssLiteConfig(config);
-    validate(checkpoint.config, config.file());
-    TensorBinder binder(checkpoint.files, config.file());
-    checkpoint.tensors = bindGptOssLite(checkpoint.config, binder);
-    checkpoint.tokenizer = readFolderTokenizer(
-        files.folder, config, checkpoint.config.vocabularySize, checkpoint.warnings);
+    const ConfigObject config = readConfigFile(files.config, "is YAML in UTF-8, no key twice", log,
+                                               [&] { return readYamlConfig(files.config); });
+    takeConfig(checkpoint, config.file(), log, [&] { return readGptOssLiteConfig(config); });
+    takeTensorsAndTokenizer(
+        checkpoint, config.file(), {}, log,
+        [&](TensorBinder& binder) { return bindGptOssLite(checkpoint.config, binder); },
+        [&] {
+            return readFolderTokenizer(files.folder, config, checkpoint.config.vocabularySize,
+                                       checkpoint.warnings);
+        });
 }
 
-void openSafetensors(const CheckpointFiles& files, Checkpoint& checkpoint)
+void openSafetensors(const CheckpointFiles& files, Checkpoint& checkpoint, CheckLog& log)
 {
     for (const fs::path& weights : files.weights)
-        checkpoint.files.push_back(readSafetensors(weights));
-    checkShards(files, checkpoint);
+        checkpoint.files.push_back(readSafetensors(weights, log));
+    if (!files.shardOf.empty())
+        log.run(about(CheckSection::TensorTable, "model.safetensors.index.json",
+                      "every tensor is in the file where the index places it"),
+                [&](CheckEntry& entry) {
+                    checkShards(files, checkpoint);
+                    entry.found =
+                        formatCount(static_cast<std::int64_t>(files.shardOf.size())) + " tensors";
+                });
     if (files.kind == CheckpointFiles::Kind::HuggingFace)
-        openHuggingFace(files, checkpoint);
+        openHuggingFace(files, checkpoint, log);
     else
-        openGptOssLite(files, checkpoint);
+        openGptOssLite(files, checkpoint, log);
 }
 
 } // namespace
 
 std::shared_ptr<const Checkpoint> openCheckpoint(const fs::path& path)
 {
-    const CheckpointFiles files = locateCheckpoint(path);
+    CheckLog log;
+    return openCheckpoint(path, log);
+}
+
+std::shared_ptr<const Checkpoint> openCheckpoint(const fs::path& path, CheckLog& log)
+{
     auto checkpoint = std::make_shared<Checkpoint>();
     checkpoint->path = path;
-    if (files.kind == CheckpointFiles::Kind::Gguf)
-        openGguf(files, *checkpoint);
-    else
-        openSafetensors(files, *checkpoint);
+    try {
+        const CheckpointFiles files = locateCheckpoint(path, log);
+        if (files.kind == CheckpointFiles::Kind::Gguf)
+            openGguf(files, *checkpoint, log);
+        else
+            openSafetensors(files, *checkpoint, log);
+    } catch (const CheckpointError& error) {
+        // What no check stands for, such as a shard that cannot be read.
+        log.addFailure(about(CheckSection::Files, path.filename().string(), "can be read"), error);
+        throw;
+    }
     if (checkpoint->config.name.empty())
         checkpoint->config.name = nameFor(path);
-    noteTensors(*checkpoint);
+    checkpoint->checks = log.entries();
     return checkpoint;
 }
 

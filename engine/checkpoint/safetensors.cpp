@@ -1,6 +1,8 @@
 #include "engine/checkpoint/safetensors.h"
 
+#include "engine/base/units.h"
 #include "engine/checkpoint/byte_reader.h"
+#include "engine/checkpoint/check_log.h"
 #include "engine/checkpoint/safetensors_header.h"
 
 #include <algorithm>
@@ -12,6 +14,7 @@ namespace kvscope {
 namespace {
 
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000; // the format's own limit
+constexpr int kMostMisplaced = 100;                    // of which each is named
 
 /// The types of the format that are read; storageName() spells them as the format does.
 constexpr std::array kTypes = {
@@ -71,47 +74,133 @@ TensorInfo locate(const SafetensorsEntry& entry, std::uint64_t dataStart,
     return tensor;
 }
 
-/// Spans in order of place must begin where the one before ended, and the last must end the file.
-void checkSpans(const std::vector<SafetensorsEntry>& entries, std::uint64_t dataBytes,
-                const std::string& file)
+/// A tensor's span must begin where the one before it ended, and lie inside the data.
+/// \param expected  where that was
+void checkSpan(const SafetensorsEntry& entry, std::uint64_t expected, std::uint64_t dataBytes,
+               const std::string& file)
 {
-    std::uint64_t expected = 0;
-    for (const SafetensorsEntry& entry : entries) {
-        const std::string name = printable(entry.name);
-        if (entry.begin != expected)
-            failIn(file, name + " begins at data byte " + std::to_string(entry.begin) + ", but " +
-                             std::to_string(expected) +
-                             " was expected: tensors must follow each other " +
-                             (entry.begin > expected ? "without holes" : "without overlap"));
-        if (entry.end < entry.begin)
-            failIn(file, name + " ends at data byte " + std::to_string(entry.end) +
-                             ", before it begins at " + std::to_string(entry.begin));
-        if (entry.end > dataBytes)
-            failIn(file, name + " ends at data byte " + std::to_string(entry.end) +
-                             ", but the file has " + std::to_string(dataBytes) +
-                             ". It is damaged or was not copied whole.");
-        expected = entry.end;
-    }
-    if (expected != dataBytes)
-        failIn(file,
-               "has " + std::to_string(dataBytes - expected) + " bytes after its last tensor");
+    const std::string name = printable(entry.name);
+    if (entry.begin != expected)
+        failIn(file, name + " begins at data byte " + std::to_string(entry.begin) + ", but " +
+                         std::to_string(expected) +
+                         " was expected: tensors must follow each other " +
+                         (entry.begin > expected ? "without holes" : "without overlap"));
+    if (entry.end < entry.begin)
+        failIn(file, name + " ends at data byte " + std::to_string(entry.end) +
+                         ", before it begins at " + std::to_string(entry.begin));
+    if (entry.end > dataBytes)
+        failIn(file, name + " ends at data byte " + std::to_string(entry.end) +
+                         ", but the file has " + std::to_string(dataBytes) +
+                         ". It is damaged or was not copied whole.");
 }
+
+/// The steps of reading one file, each noted as a check.
+class Reader
+{
+public:
+    Reader(std::span<const std::byte> bytes, std::string file, CheckLog& log)
+        : m_bytes(bytes)
+        , m_file(std::move(file))
+        , m_log(log)
+    {
+    }
+
+    std::map<std::string, TensorInfo, std::less<>> read()
+    {
+        readEntries();
+        std::sort(m_entries.begin(), m_entries.end(), [](const auto& a, const auto& b) {
+            return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
+        });
+        for (const SafetensorsEntry& entry : m_entries)
+            if (!place(entry) && ++m_numMisplaced == kMostMisplaced)
+                break;
+        m_log.throwFirstFailure();
+        checkEnd();
+        return std::move(m_tensors);
+    }
+
+private:
+    CheckEntry about(CheckSection section, std::string what) const
+    {
+        return {.section = section, .file = m_file, .what = std::move(what)};
+    }
+
+    void readEntries()
+    {
+        ByteReader reader(m_bytes, m_file);
+        std::string_view header;
+        m_log.run(about(CheckSection::Header, "a header of at most 100,000,000 bytes that begins "
+                                              "with '{' follows its length"),
+                  [&](CheckEntry& entry) {
+                      entry.bytes = {0, std::min<std::uint64_t>(m_bytes.size(), 9)};
+                      header = readHeader(reader);
+                      entry.found =
+                          formatCount(static_cast<std::int64_t>(header.size())) + " bytes";
+                  });
+        m_log.run(about(CheckSection::Header, "the header is JSON in UTF-8, no key twice, and of "
+                                              "each tensor says type, shape and span"),
+                  [&](CheckEntry& entry) {
+                      entry.bytes = {reader.position() - header.size(), reader.position()};
+                      m_entries = parseSafetensorsHeader(header, m_file);
+                      entry.found =
+                          formatCount(static_cast<std::int64_t>(m_entries.size())) + " tensors";
+                  });
+        m_dataStart = reader.position();
+    }
+
+    bool place(const SafetensorsEntry& entry)
+    {
+        const std::uint64_t expected = m_expected;
+        m_expected = std::max(m_expected, entry.end);
+        CheckEntry check =
+            about(CheckSection::TensorTable,
+                  printable(entry.name) + " follows the tensor before it, inside the file, and has "
+                                          "the bytes of its shape");
+        if (entry.end <= m_bytes.size() && entry.begin <= entry.end)
+            check.bytes = {m_dataStart + entry.begin, m_dataStart + entry.end};
+        return m_log.attempt(std::move(check), [&](CheckEntry& made) {
+            checkSpan(entry, expected, m_bytes.size() - m_dataStart, m_file);
+            TensorInfo tensor = locate(entry, m_dataStart, m_bytes, m_file);
+            made.found = entry.dtype + " " + shapeText(tensor.shape) + ", " +
+                         formatFileSize(tensor.data.size());
+            m_tensors.emplace(entry.name, std::move(tensor));
+        });
+    }
+
+    void checkEnd()
+    {
+        m_log.run(about(CheckSection::TensorTable, "the last tensor ends with the file"),
+                  [&](CheckEntry& entry) {
+                      entry.bytes = {m_dataStart + m_expected, m_bytes.size()};
+                      const std::uint64_t dataBytes = m_bytes.size() - m_dataStart;
+                      if (m_expected != dataBytes)
+                          failIn(m_file, "has " + std::to_string(dataBytes - m_expected) +
+                                             " bytes after its last tensor");
+                  });
+    }
+
+    std::span<const std::byte> m_bytes;
+    std::string m_file;
+    CheckLog& m_log;
+    std::vector<SafetensorsEntry> m_entries;
+    std::map<std::string, TensorInfo, std::less<>> m_tensors;
+    std::uint64_t m_dataStart = 0;
+    std::uint64_t m_expected = 0; ///< data byte at which the next tensor has to begin
+    int m_numMisplaced = 0;
+};
 
 } // namespace
 
 std::shared_ptr<const TensorFile> readSafetensors(const std::filesystem::path& path)
 {
+    CheckLog log;
+    return readSafetensors(path, log);
+}
+
+std::shared_ptr<const TensorFile> readSafetensors(const std::filesystem::path& path, CheckLog& log)
+{
     MappedFile file(path);
-    const std::string name = path.filename().string();
-    ByteReader reader(file.bytes(), name);
-    auto entries = parseSafetensorsHeader(readHeader(reader), name);
-    std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
-        return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
-    });
-    checkSpans(entries, reader.remaining(), name);
-    std::map<std::string, TensorInfo, std::less<>> tensors;
-    for (const SafetensorsEntry& entry : entries)
-        tensors.emplace(entry.name, locate(entry, reader.position(), file.bytes(), name));
+    auto tensors = Reader(file.bytes(), path.filename().string(), log).read();
     return std::make_shared<const TensorFile>(path.string(), std::move(file), std::move(tensors));
 }
 

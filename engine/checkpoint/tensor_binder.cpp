@@ -1,14 +1,17 @@
 #include "engine/checkpoint/tensor_binder.h"
 
+#include "engine/base/units.h"
 #include "engine/checkpoint/error_text.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
 namespace kvscope {
 namespace {
 
-constexpr std::size_t kNamesShown = 3;
+constexpr std::size_t kNamesShown = 3;  // in a sentence
+constexpr std::size_t kNamesKept = 100; // in the list of checks
 
 /// GGUF does not tell a vector from a matrix of one row.
 bool isRow(const TensorInfo& tensor, const TensorBinder::Shape& vector)
@@ -25,26 +28,49 @@ std::string fileName(const TensorFile& file)
 /// "a, b, c and 7 more"
 std::string listed(const std::vector<std::string>& names, std::int64_t count)
 {
+    const std::size_t shown = std::min(names.size(), kNamesShown);
     std::string text;
-    for (std::size_t i = 0; i < names.size(); ++i)
+    for (std::size_t i = 0; i < shown; ++i)
         text += (i == 0 ? "" : ", ") + printable(names[i]);
-    const auto rest = count - static_cast<std::int64_t>(names.size());
+    const auto rest = count - static_cast<std::int64_t>(shown);
     return rest > 0 ? text + " and " + std::to_string(rest) + " more" : text;
+}
+
+CheckEntry aboutTensors(std::string what)
+{
+    return {.section = CheckSection::Tensors, .what = std::move(what)};
+}
+
+/// Where a tensor lies, for the list of checks.
+CheckEntry aboutTensor(const TensorInfo& tensor, const TensorFile& file, std::string what)
+{
+    CheckEntry entry = aboutTensors(printable(tensor.name) + std::move(what));
+    entry.file = fileName(file);
+    entry.bytes = {tensor.fileOffset, tensor.fileOffset + tensor.data.size()};
+    return entry;
 }
 
 } // namespace
 
 TensorBinder::TensorBinder(const std::vector<std::shared_ptr<const TensorFile>>& files,
-                           std::string configFile)
+                           std::string configFile, CheckLog& log)
     : m_files(files)
     , m_configFile(std::move(configFile))
+    , m_log(log)
 {
-    for (std::size_t i = 1; i < files.size(); ++i)
-        for (const auto& [name, tensor] : files[i]->tensors())
-            for (std::size_t j = 0; j < i; ++j)
-                if (files[j]->find(name) != nullptr)
-                    failIn(fileName(*files[i]),
-                           printable(name) + " is also in " + fileName(*files[j]));
+    if (files.size() < 2)
+        return;
+    log.run(aboutTensors("no tensor is in two files"), [&](CheckEntry& entry) {
+        for (std::size_t i = 1; i < files.size(); ++i)
+            for (const auto& [name, tensor] : files[i]->tensors())
+                for (std::size_t j = 0; j < i; ++j)
+                    if (files[j]->find(name) != nullptr) {
+                        entry = aboutTensor(tensor, *files[i], " is in one file alone");
+                        failIn(fileName(*files[i]),
+                               printable(name) + " is also in " + fileName(*files[j]));
+                    }
+        entry.found = where();
+    });
 }
 
 MatrixSource TensorBinder::matrix(const std::string& name, std::int64_t rows, std::int64_t cols)
@@ -129,6 +155,19 @@ void TensorBinder::ignoreStartingWith(std::string_view prefix)
                 ignore(name);
 }
 
+void TensorBinder::checkFits(const TensorInfo& tensor, const TensorFile& file, const Shape& shape,
+                             Use use) const
+{
+    if (tensor.shape != shape && !(use == Use::Vector && isRow(tensor, shape)))
+        failIn(fileName(file), tensor.name + " is " + shapeText(tensor.shape) + ", " +
+                                   m_configFile + " asks for " + shapeText(shape) +
+                                   ". The two are probably from different runs.");
+    if (const std::string_view expected = expectedStorage(tensor, use); !expected.empty())
+        failIn(fileName(file), tensor.name + " is stored as " +
+                                   std::string(storageName(tensor.type)) + ", " +
+                                   std::string(expected) + " was expected");
+}
+
 const TensorInfo* TensorBinder::bind(const std::string& name, const Shape& shape, Use use)
 {
     for (const auto& file : m_files) {
@@ -136,39 +175,74 @@ const TensorInfo* TensorBinder::bind(const std::string& name, const Shape& shape
         if (tensor == nullptr)
             continue;
         m_used.insert(name);
-        if (tensor->shape != shape && !(use == Use::Vector && isRow(*tensor, shape)))
-            failIn(fileName(*file), name + " is " + shapeText(tensor->shape) + ", " + m_configFile +
-                                        " asks for " + shapeText(shape) +
-                                        ". The two are probably from different runs.");
-        if (const std::string_view expected = expectedStorage(*tensor, use); !expected.empty())
-            failIn(fileName(*file), name + " is stored as " +
-                                        std::string(storageName(tensor->type)) + ", " +
-                                        std::string(expected) + " was expected");
+        try {
+            checkFits(*tensor, *file, shape, use);
+        } catch (const CheckpointError& error) {
+            // The others are looked at all the same: one wrong shape seldom comes alone.
+            m_log.addFailure(aboutTensor(*tensor, *file, " has the shape and type asked for"),
+                             error);
+            ++m_numWrong;
+            return nullptr;
+        }
+        ++m_numRight;
         return tensor;
     }
-    if (m_missing.size() < kNamesShown)
+    if (m_missing.size() < kNamesKept)
         m_missing.push_back(name);
     ++m_numMissing;
     return nullptr;
 }
 
-void TensorBinder::finish(const std::string& model) const
+std::string TensorBinder::where() const
 {
-    const std::string where = m_files.size() == 1
-                                  ? fileName(*m_files.front())
-                                  : std::to_string(m_files.size()) + " weight files";
-    if (m_numMissing > 0)
-        failIn(where, listed(m_missing, m_numMissing) + (m_numMissing == 1 ? " is" : " are") +
-                          " missing, which " + m_configFile + " asks for as " + model);
-    std::vector<std::string> unexpected;
+    return m_files.size() == 1 ? fileName(*m_files.front())
+                               : std::to_string(m_files.size()) + " weight files";
+}
+
+void TensorBinder::checkNoneMissing(const std::string& model) const
+{
+    if (m_numMissing == 0)
+        return;
+    for (const std::string& name : m_missing)
+        m_log.add({.section = CheckSection::Tensors,
+                   .result = CheckResult::Failed,
+                   .what = printable(name) + " is there",
+                   .found = "it is missing"});
+    failIn(where(), listed(m_missing, m_numMissing) + (m_numMissing == 1 ? " is" : " are") +
+                        " missing, which " + m_configFile + " asks for as " + model);
+}
+
+void TensorBinder::checkNoneLeftOver(const std::string& model) const
+{
+    std::vector<std::string> names;
     std::int64_t count = 0;
     for (const auto& file : m_files)
-        for (const auto& [name, tensor] : file->tensors())
-            if (!m_used.contains(name) && ++count <= static_cast<std::int64_t>(kNamesShown))
-                unexpected.push_back(name);
+        for (const auto& [name, tensor] : file->tensors()) {
+            if (m_used.contains(name) || ++count > static_cast<std::int64_t>(kNamesKept))
+                continue;
+            names.push_back(name);
+            CheckEntry entry = aboutTensor(tensor, *file, " is part of the model");
+            entry.result = CheckResult::Failed;
+            entry.found = "it is not";
+            m_log.add(std::move(entry));
+        }
     if (count > 0)
-        failIn(where, listed(unexpected, count) + (count == 1 ? " is" : " are") + " no part of " +
-                          model + " as " + m_configFile + " describes it");
+        failIn(where(), listed(names, count) + (count == 1 ? " is" : " are") + " no part of " +
+                            model + " as " + m_configFile + " describes it");
+}
+
+void TensorBinder::finish(const std::string& model) const
+{
+    CheckLog& log = m_log;
+    const bool noneMissing = log.attempt(aboutTensors("no tensor is missing"),
+                                         [&](CheckEntry&) { checkNoneMissing(model); });
+    const bool noneLeftOver = log.attempt(aboutTensors("no tensor is left over"),
+                                          [&](CheckEntry&) { checkNoneLeftOver(model); });
+    if (m_numWrong > 0 || !noneMissing || !noneLeftOver)
+        log.throwFirstFailure();
+    log.add({.section = CheckSection::Tensors,
+             .what = "every tensor has the shape and type that " + m_configFile + " asks for",
+             .found = formatCount(m_numRight) + " tensors of " + model});
 }
 
 } // namespace kvscope

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/checkpoint/check_log.h"
 #include "engine/checkpoint/model_tensors.h"
 #include "engine/checkpoint/tensor_file.h"
 
@@ -21,12 +22,13 @@ public:
     using Shape = std::vector<std::int64_t>;
 
     /// \param configFile  named where a tensor disagrees with the configuration
+    /// \param log  gets what was found wrong of each tensor; outlives the binder
     /// \throws CheckpointError if two files hold a tensor of the same name
     TensorBinder(const std::vector<std::shared_ptr<const TensorFile>>& files,
-                 std::string configFile);
+                 std::string configFile, CheckLog& log);
 
-    /// The tensor as a whole, or none where it is missing, which finish() reports.
-    /// \throws CheckpointError if it has another shape or a type that cannot be computed with
+    /// The tensor as a whole, or none where it is missing, has another shape, or a type that cannot
+    /// be computed with: finish() throws then, once all tensors were looked at.
     MatrixSource matrix(const std::string& name, std::int64_t rows, std::int64_t cols);
     VectorSource vector(const std::string& name, std::int64_t size);
     /// A tensor [count, rows, cols] as one matrix of count * rows rows, so that each of a stack is
@@ -46,7 +48,8 @@ public:
     void ignoreStartingWith(std::string_view prefix);
 
     /// \param model  what was asked for: "a llama model of 30 layers"
-    /// \throws CheckpointError naming missing tensors, or those that are no part of the model
+    /// \throws CheckpointError naming the first tensor that disagrees, or the missing ones, or
+    /// those that are no part of the model
     void finish(const std::string& model) const;
 
 private:
@@ -54,12 +57,20 @@ private:
     const TensorInfo* bind(const std::string& name, const Shape& shape, Use use);
     /// What a tensor should have been stored as; empty where it is right.
     static std::string_view expectedStorage(const TensorInfo& tensor, Use use);
+    void checkFits(const TensorInfo& tensor, const TensorFile& file, const Shape& shape,
+                   Use use) const;
+    std::string where() const;
+    void checkNoneMissing(const std::string& model) const;
+    void checkNoneLeftOver(const std::string& model) const;
 
     std::vector<std::shared_ptr<const TensorFile>> m_files;
     std::string m_configFile;
+    CheckLog& m_log;
     std::set<std::string, std::less<>> m_used;
-    std::vector<std::string> m_missing; ///< the first few names
+    std::vector<std::string> m_missing; ///< the first hundred names
     std::int64_t m_numMissing = 0;
+    std::int64_t m_numRight = 0;
+    std::int64_t m_numWrong = 0;
 };
 
 } // namespace kvscope

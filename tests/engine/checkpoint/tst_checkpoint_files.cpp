@@ -138,8 +138,15 @@ private Q_SLOTS:
         QTest::newRow("zip pickle")
             << "model.pt" << QByteArray("PK\3\4") + zeros << "PyTorch pickle";
         QTest::newRow("pickle named safetensors")
-            << "model.safetensors" << QByteArray("PK\3\4") + zeros
-            << "Convert it where you trust it";
+            << "model.safetensors" << QByteArray("PK\3\4") + zeros << "safetensors.torch";
+        QTest::newRow("zip of something else")
+            << "notes.zip" << QByteArray("PK\3\4") + zeros << "is a ZIP archive";
+        QTest::newRow("zip pickle of any name")
+            << "notes.zip" << QByteArray("PK\3\4") + zeros + "archive/data.pkl"
+            << "PyTorch pickle";
+        QTest::newRow("its name in the advice is a Python literal")
+            << "a\"b.pt" << zeros
+            << "torch.load(\"a\\\"b.pt\", map_location";
         QTest::newRow("old pickle")
             << "x.ckpt" << QByteArray("\x80\x02") + zeros << "PyTorch pickle";
         QTest::newRow("raw .bin") << "pytorch_model.bin" << zeros << "PyTorch pickle";
