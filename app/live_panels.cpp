@@ -22,10 +22,14 @@ constexpr double kSmallestPositionFit = 64.0;
 /// The recipe under exported pictures.
 QString exportCaption(const ModelDescription& model)
 {
+    QString numbers = QString::fromStdString(model.compute);
+    if (!model.rotaryOverride.empty())
+        numbers +=
+            QObject::tr(", rotation %1 (overridden)").arg(QString::fromStdString(model.rotary));
     return QObject::tr("%1, %2, %3, %4; kvscope %5, %6")
-        .arg(QString::fromStdString(model.name), QString::fromStdString(model.format),
-             QString::fromStdString(model.compute), QString::fromStdString(model.device),
-             KVSCOPE_VERSION, QDate::currentDate().toString(Qt::ISODate));
+        .arg(QString::fromStdString(model.name), QString::fromStdString(model.format), numbers,
+             QString::fromStdString(model.device), KVSCOPE_VERSION,
+             QDate::currentDate().toString(Qt::ISODate));
 }
 
 } // namespace

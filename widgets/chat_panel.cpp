@@ -150,7 +150,9 @@ void ChatPanel::setModel(const ModelDescription& model)
         putBack(m_conversation.generationFailed());
     }
     m_model = model;
-    m_limit = model.extendedPositions > 0 ? model.extendedPositions : model.trainedPositions;
+    m_limit = model.contextLimit > 0        ? model.contextLimit
+              : model.extendedPositions > 0 ? model.extendedPositions
+                                            : model.trainedPositions;
     m_conversation.clear();
     m_promptText.clear();
     m_prompt->setTemplate(QString::fromStdString(model.chatTemplate),

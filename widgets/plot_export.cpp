@@ -31,6 +31,8 @@ QList<std::pair<QString, QString>> recipe(const ModelDescription& model)
     add("format", model.format);
     add("storage", model.storage);
     add("compute", model.compute);
+    if (!model.rotaryOverride.empty())
+        add("rotation", model.rotary + " (overridden)");
     add("device", model.device);
     const QString version = QCoreApplication::applicationVersion();
     parts.append(

@@ -77,6 +77,10 @@ void StatusStrip::refresh()
                   ? QString()
                   : QStringLiteral(", ") + QString::fromStdString(m_model->compute),
               false}});
+    if (m_model && !m_model->rotaryOverride.empty())
+        m_segments.push_back({{tr("! rotation "), false},
+                              {QString::fromStdString(m_model->rotary), true},
+                              {tr(", not the file's"), false}});
     if (m_snapshot != nullptr) {
         if (m_model)
             addRates(*m_snapshot);

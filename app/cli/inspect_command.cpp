@@ -2,11 +2,12 @@
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/model/rotary_override.h"
-#include "engine/session/open_model.h"
+#include "engine/session/open_preview.h"
 
 #include <algorithm>
 #include <iomanip>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 namespace kvscope {
@@ -18,25 +19,27 @@ struct InspectOptions
     bool showsChecks = false;
 };
 
-/// Bytes of one cached element; inspecting builds no decoder, so this follows the file as Auto
-/// does.
-std::int64_t cacheElementBytes(const CommonOptions& options, const Checkpoint& checkpoint)
+/// What opening it in the window would ask for.
+OpenRequest requestOf(const CommonOptions& options)
 {
-    const std::string& asked = options.cacheDtype != "auto" ? options.cacheDtype : options.dtype;
-    if (asked == "auto")
-        return checkpoint.storageSummary() == "F32" ? 4 : 2;
-    return asked == "float32" ? 4 : 2;
+    OpenRequest request;
+    request.path = options.model;
+    request.device = options.device;
+    request.dtype = options.dtype;
+    request.cacheDtype = options.cacheDtype;
+    request.rotary = options.rotary;
+    request.tokenizerFile = options.tokenizerFile;
+    request.contextLimit = options.maxContext;
+    return request;
 }
 
-/// One line about the tokenizer, whether or not it can be used.
-std::string tokenizerText(const CommonOptions& options, const Checkpoint& checkpoint)
+/// A line of the summary, or "none".
+std::string summaryLine(const OpenPreview& preview, const std::string& label)
 {
-    try {
-        const auto tokenizer = tokenizerFor(checkpoint, options.tokenizerFile);
-        return tokenizer == nullptr ? "none" : tokenizer->description();
-    } catch (const TokenizerError& error) {
-        return std::string("not usable: ") + error.what();
-    }
+    for (const PreviewLine& line : preview.summary)
+        if (line.label == label)
+            return line.value;
+    return "none";
 }
 
 Json layersJson(const ModelConfig& config, std::int64_t elementBytes)
@@ -56,20 +59,53 @@ Json layersJson(const ModelConfig& config, std::int64_t elementBytes)
     return layers;
 }
 
-/// Live cache bytes at a length: windowed layers stop growing at their window. Arithmetic.
-std::int64_t cacheBytes(const ModelConfig& config, std::int64_t length, std::int64_t elementBytes)
+Json checksJson(const std::vector<CheckEntry>& checks)
 {
-    std::int64_t bytes = 0;
-    for (const LayerConfig& layer : config.layers)
-        bytes += config.cacheBytesPerToken(elementBytes) *
-                 (layer.kind == LayerKind::Windowed ? std::min(length, layer.window) : length);
-    return bytes;
+    Json list = Json::array();
+    for (const CheckEntry& check : checks)
+        list.push_back({{"section", sectionName(check.section)},
+                        {"result", resultName(check.result)},
+                        {"file", check.file},
+                        {"what", check.what},
+                        {"found", check.found},
+                        {"bytes", check.bytes ? Json({check.bytes->begin, check.bytes->end})
+                                              : Json(nullptr)}});
+    return list;
 }
 
-Json inspectJson(const InspectOptions& options, const Checkpoint& checkpoint)
+Json fitJson(const OpenPreview& preview, const CommonOptions& options)
 {
+    Json list = Json::array();
+    for (const DeviceReading& device : preview.devices) {
+        const FitEstimate fit = estimateFit(
+            preview, {device.id, options.dtype, options.cacheDtype, {}, options.maxContext});
+        list.push_back({{"device", device.id},
+                        {"name", device.name},
+                        {"free_bytes", fit.freeBytes ? Json(*fit.freeBytes) : Json(nullptr)},
+                        {"context", fit.context},
+                        {"weight_bytes", fit.weightBytes},
+                        {"cache_bytes", fit.cacheBytes},
+                        {"growth_bytes", fit.growthBytes},
+                        {"working_bytes", fit.workBytes},
+                        {"total_bytes", fit.totalBytes()},
+                        {"fits", fit.fits()},
+                        {"longest_context", fit.longestContext}});
+    }
+    return list;
+}
+
+Json inspectJson(const InspectOptions& options, const PreviewedCheckpoint& inspected)
+{
+    const Checkpoint& checkpoint = *inspected.checkpoint;
+    const OpenPreview& preview = inspected.preview;
     const ModelConfig& c = checkpoint.config;
-    const std::int64_t elementBytes = cacheElementBytes(options.common, checkpoint);
+    const std::int64_t elementBytes =
+        bytesPerNumber(estimateFit(preview, {.dtype = options.common.dtype,
+                                             .cacheDtype = options.common.cacheDtype})
+                           .cacheDtype);
+    const auto atFullLength = [&](std::int64_t bytes) {
+        return cacheBytesAt(preview, c.extendedPositions, bytes);
+    };
     Json json = {{"path", options.common.model},
                  {"format", checkpoint.format},
                  {"name", c.name},
@@ -87,26 +123,32 @@ Json inspectJson(const InspectOptions& options, const Checkpoint& checkpoint)
                  {"experts", nullptr},
                  {"storage", checkpoint.storageSummary()},
                  {"weight_bytes", checkpoint.weightBytes()},
-                 {"tokenizer", tokenizerText(options.common, checkpoint)},
+                 {"file_bytes", preview.fileBytes},
+                 {"tokenizer", summaryLine(preview, "Tokenizer")},
                  {"trained_positions", c.trainedPositions},
                  {"extended_positions", c.extendedPositions},
                  {"rope", rotaryText(c)},
+                 {"rope_override",
+                  preview.rotaryOverride.empty() ? Json(nullptr) : Json(preview.rotaryOverride)},
                  {"cache",
                   {{"bytes_per_element", elementBytes},
                    {"windowed_layers", c.numLayers(LayerKind::Windowed)},
                    {"global_layers", c.numLayers(LayerKind::Global)},
-                   {"bytes_at_full_length", cacheBytes(c, c.extendedPositions, elementBytes)}}},
+                   {"bytes_at_full_length", atFullLength(elementBytes)},
+                   {"bytes_at_full_length_by_dtype",
+                    {{"float32", atFullLength(4)},
+                     {"bfloat16", atFullLength(2)},
+                     {"float16", atFullLength(2)}}}}},
+                 {"fit", fitJson(preview, options.common)},
                  {"layers", layersJson(c, elementBytes)},
-                 {"warnings", checkpoint.warnings}};
+                 {"warnings", preview.warnings},
+                 {"seconds", preview.seconds}};
     if (c.experts)
         json["experts"] = {{"routed", c.experts->numExperts},
                            {"active", c.experts->numActive},
                            {"shared", c.experts->numShared}};
-    if (options.showsChecks) {
-        json["checks"] = Json::array();
-        for (const CheckEntry& check : checkpoint.checks)
-            json["checks"].push_back(check.what);
-    }
+    if (options.showsChecks)
+        json["checks"] = checksJson(preview.checks);
     return json;
 }
 
@@ -126,31 +168,99 @@ void printLayers(std::ostream& out, const ModelConfig& config, std::int64_t elem
     }
 }
 
-void printInspection(std::ostream& out, const InspectOptions& options, const Checkpoint& checkpoint)
+void printCheck(std::ostream& out, const CheckEntry& check)
 {
-    const ModelConfig& c = checkpoint.config;
-    const std::int64_t elementBytes = cacheElementBytes(options.common, checkpoint);
-    out << "name        " << c.name << "\nfamily      " << c.architecture << ", "
-        << checkpoint.format << "\nparameters  " << formatCount(c.totalParameters()) << ", "
-        << formatCount(c.activeParameters()) << " active per token\nshape       " << summary(c)
-        << "\nstorage     " << checkpoint.storageSummary() << ", "
-        << formatBytes(checkpoint.weightBytes()) << "\ntokenizer   "
-        << tokenizerText(options.common, checkpoint) << "\npositions   "
-        << (c.trainedPositions > 0 ? formatCount(c.trainedPositions) + " trained" : "not stated");
-    if (c.extendedPositions > c.trainedPositions)
-        out << ", extended to " << formatCount(c.extendedPositions);
-    out << "\nrotation    " << rotaryText(c) << "\ncache       "
-        << formatCount(c.numLayers(LayerKind::Windowed)) << " windowed and "
-        << formatCount(c.numLayers(LayerKind::Global)) << " global layers, "
-        << formatBytes(static_cast<std::uint64_t>(cacheBytes(c, c.extendedPositions, elementBytes)))
-        << " at " << formatCount(c.extendedPositions) << " positions (arithmetic)\n\n";
-    printLayers(out, c, elementBytes);
-    if (options.showsChecks)
-        for (const CheckEntry& check : checkpoint.checks)
-            out << "\n  passed: " << check.what;
-    for (const std::string& warning : checkpoint.warnings)
+    out << "  " << std::left << std::setw(8) << resultName(check.result) << std::right
+        << check.what;
+    if (!check.found.empty())
+        out << (check.what.find(':') == std::string::npos ? ": " : "; ") << check.found;
+    if (check.bytes)
+        out << "  [" << formatCount(static_cast<std::int64_t>(check.bytes->begin)) << " to "
+            << formatCount(static_cast<std::int64_t>(check.bytes->end)) << ']';
+    out << '\n';
+}
+
+/// Every check, under its section and file; in brackets the bytes it looked at, the last excluded.
+void printChecks(std::ostream& out, const std::vector<CheckEntry>& checks)
+{
+    const CheckEntry* previous = nullptr;
+    for (const CheckEntry& check : checks) {
+        if (previous == nullptr || previous->section != check.section ||
+            previous->file != check.file)
+            out << '\n'
+                << sectionName(check.section) << (check.file.empty() ? "" : " of ") << check.file
+                << '\n';
+        previous = &check;
+        printCheck(out, check);
+    }
+    const auto count = [&](CheckResult result) {
+        return std::count_if(checks.begin(), checks.end(),
+                             [result](const CheckEntry& check) { return check.result == result; });
+    };
+    out << '\n'
+        << count(CheckResult::Passed) << " checks passed, " << count(CheckResult::Warning)
+        << " warnings, " << count(CheckResult::Failed) << " failed\n";
+}
+
+std::string lowerCase(std::string text)
+{
+    std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return text;
+}
+
+void printInspection(std::ostream& out, const InspectOptions& options,
+                     const PreviewedCheckpoint& inspected)
+{
+    const OpenPreview& preview = inspected.preview;
+    for (const PreviewLine& line : preview.summary) {
+        const std::string label = lowerCase(line.label) + (line.label.size() > 11 ? ":" : "");
+        out << std::left << std::setw(12) << label << std::right
+            << (line.label.size() > 11 ? " " : "") << line.value << '\n';
+    }
+    const FitEstimate fit = estimateFit(
+        preview, {.dtype = options.common.dtype, .cacheDtype = options.common.cacheDtype});
+    out << '\n';
+    printLayers(out, inspected.checkpoint->config, bytesPerNumber(fit.cacheDtype));
+    for (const std::string& warning : preview.warnings)
         out << "\n  warning: " << warning;
     out << '\n';
+}
+
+/// What is known of a checkpoint that does not open: the checks up to there, where asked for.
+void reportFailure(const InspectOptions& options, const OpenPreview& preview, std::ostream& out)
+{
+    if (!options.showsChecks)
+        return;
+    if (options.common.isJson)
+        out << jsonLine({{"path", options.common.model},
+                         {"opens", false},
+                         {"error", preview.error},
+                         {"checks", checksJson(preview.checks)}});
+    else
+        printChecks(out, preview.checks);
+}
+
+void inspect(const InspectOptions& options, CliContext& context)
+{
+    const PreviewedCheckpoint inspected =
+        previewCheckpoint(requestOf(options.common), context.stop);
+    if (context.stop.stop_requested())
+        throw Stopped{};
+    if (inspected.checkpoint == nullptr) {
+        reportFailure(options, inspected.preview, context.out);
+        throw CheckpointError(inspected.preview.error);
+    }
+    if (options.common.isJson) {
+        context.out << jsonLine(inspectJson(options, inspected));
+        return;
+    }
+    std::ostringstream report; // whole or not at all
+    printInspection(report, options, inspected);
+    if (options.showsChecks)
+        printChecks(report, inspected.preview.checks);
+    context.out << report.str();
 }
 
 } // namespace
@@ -161,17 +271,9 @@ void addInspectCommand(CLI::App& app, CliContext& context)
     CLI::App* command =
         app.add_subcommand("inspect", "What a checkpoint is, from its header alone");
     addCommonOptions(*command, options->common, ModelArgument::Required);
-    command->add_flag("--checks", options->showsChecks, "list the checks made of the file");
-    command->callback([options, &context] {
-        const auto checkpoint = openFor(options->common);
-        if (options->common.isJson) {
-            context.out << jsonLine(inspectJson(*options, *checkpoint));
-        } else {
-            std::ostringstream report; // whole or not at all
-            printInspection(report, *options, *checkpoint);
-            context.out << report.str();
-        }
-    });
+    command->add_flag("--checks", options->showsChecks,
+                      "list each check made of its files, also of those that do not open");
+    command->callback([options, &context] { inspect(*options, context); });
 }
 
 } // namespace kvscope

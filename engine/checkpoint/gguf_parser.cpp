@@ -244,7 +244,7 @@ private:
         return m_log.attempt(
             {.section = CheckSection::TensorTable,
              .file = m_file,
-             .what = printable(tensor.name) + " is aligned, inside the file, apart from others",
+             .what = printable(tensor.name) + ": aligned, inside the file, apart from the others",
              .bytes = begin ? std::optional(ByteRange{
                                   *begin, checkedAdd(*begin, tensor.bytes).value_or(*begin)})
                             : std::nullopt},

@@ -152,10 +152,9 @@ private:
     {
         const std::uint64_t expected = m_expected;
         m_expected = std::max(m_expected, entry.end);
-        CheckEntry check =
-            about(CheckSection::TensorTable,
-                  printable(entry.name) + " follows the tensor before it, inside the file, and has "
-                                          "the bytes of its shape");
+        CheckEntry check = about(CheckSection::TensorTable,
+                                 printable(entry.name) +
+                                     ": joins the one before it, as many bytes as its shape has");
         if (entry.end <= m_bytes.size() && entry.begin <= entry.end)
             check.bytes = {m_dataStart + entry.begin, m_dataStart + entry.end};
         return m_log.attempt(std::move(check), [&](CheckEntry& made) {

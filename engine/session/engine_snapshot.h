@@ -66,6 +66,9 @@ struct ModelDescription
     std::int64_t activeParameters = 0;
     std::int64_t trainedPositions = 0; ///< 0: unknown
     std::int64_t extendedPositions = 0;
+    std::int64_t contextLimit = 0; ///< positions a chat may use: as chosen, or extendedPositions
+    std::string rotary;            ///< "plain, base 10,000, half pairs"
+    std::string rotaryOverride;    ///< chosen instead of the file's: "linear:2"; empty: its own
     std::int64_t vocabularySize = 0;
     std::uint64_t weightBytes = 0;
     std::uint64_t fileBytes = 0;

@@ -2,6 +2,7 @@
 
 #include "engine/base/errors.h"
 #include "engine/base/memory_reading.h"
+#include "engine/model/rotary_override.h"
 
 #include <ATen/Parallel.h>
 
@@ -17,26 +18,6 @@ std::string deviceText(const Decoder& decoder)
         return decoder.device().str();
     const int threads = at::get_num_threads();
     return "CPU, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
-}
-
-/// A tokenizer where there is a usable one; otherwise a warning says why not and the model opens
-/// all the same.
-void addTokenizer(OpenModel& model, const OpenRequest& request)
-{
-    if (!request.tokenizerFile.empty()) {
-        // Asked for by name, so a failure is one.
-        model.tokenizer =
-            openTokenizer(request.tokenizerFile, model.checkpoint->config.vocabularySize);
-    } else {
-        try {
-            model.tokenizer = makeTokenizer(model.checkpoint->tokenizer);
-            if (model.tokenizer == nullptr)
-                model.warnings.push_back(
-                    "This checkpoint has no tokenizer, so it cannot chat; numbers still work.");
-        } catch (const TokenizerError& error) {
-            model.warnings.push_back(std::string("No chat: ") + error.what());
-        }
-    }
 }
 
 } // namespace
@@ -61,6 +42,25 @@ std::unique_ptr<const Tokenizer> tokenizerFor(const Checkpoint& checkpoint,
                                  : openTokenizer(tokenizerFile, checkpoint.config.vocabularySize);
 }
 
+UsableTokenizer usableTokenizer(const Checkpoint& checkpoint, const std::string& tokenizerFile)
+{
+    UsableTokenizer usable;
+    if (!tokenizerFile.empty()) {
+        // Asked for by name, so a failure is one.
+        usable.tokenizer = openTokenizer(tokenizerFile, checkpoint.config.vocabularySize);
+    } else {
+        try {
+            usable.tokenizer = makeTokenizer(checkpoint.tokenizer);
+            if (usable.tokenizer == nullptr)
+                usable.warnings.push_back(
+                    "This checkpoint has no tokenizer, so it cannot chat; numbers still work.");
+        } catch (const TokenizerError& error) {
+            usable.warnings.push_back(std::string("No chat: ") + error.what());
+        }
+    }
+    return usable;
+}
+
 std::vector<TokenId> endTokensFor(const Checkpoint& checkpoint, const Tokenizer* tokenizer,
                                   const ChatTemplate* chatTemplate)
 {
@@ -81,12 +81,16 @@ OpenModel openModel(const OpenRequest& request,
 {
     OpenModel model;
     model.processBaseline = readProcessMemory().resident;
-    model.checkpoint = openCheckpoint(request.path);
+    model.checkpoint = withRotary(openCheckpoint(request.path), request.rotary);
+    model.rotaryOverride = request.rotary;
     model.warnings = model.checkpoint->warnings;
-    addTokenizer(model, request);
+    UsableTokenizer usable = usableTokenizer(*model.checkpoint, request.tokenizerFile);
+    model.tokenizer = std::move(usable.tokenizer);
+    model.warnings.insert(model.warnings.end(), usable.warnings.begin(), usable.warnings.end());
     DecoderOptions options;
     options.device = request.device;
     options.computeType = computeTypeFrom(request.dtype);
+    options.cacheType = computeTypeFrom(request.cacheDtype);
     options.progress = std::move(progress);
     options.stop = std::move(stop);
     model.decoder = std::make_unique<Decoder>(model.checkpoint, options);
@@ -121,6 +125,9 @@ ModelDescription describe(const OpenModel& model)
     text.activeParameters = config.activeParameters();
     text.trainedPositions = config.trainedPositions;
     text.extendedPositions = config.extendedPositions;
+    text.contextLimit = model.contextLimit;
+    text.rotary = rotaryText(config.rotary);
+    text.rotaryOverride = model.rotaryOverride;
     text.vocabularySize = config.vocabularySize;
     text.weightBytes = model.decoder->weightBytes();
     for (const auto& file : model.checkpoint->files)

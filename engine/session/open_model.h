@@ -28,6 +28,7 @@ struct OpenModel
     std::optional<Context> context;
     TokenizedText known;               ///< what the context's ids spell, for the next turn
     std::int64_t contextLimit = 0;     ///< positions; 0: the file states none
+    std::string rotaryOverride;        ///< as chosen; empty: the file's own
     std::uint64_t processBaseline = 0; ///< resident bytes just before opening
     std::vector<std::string> warnings;
 };
@@ -39,6 +40,17 @@ ComputeType computeTypeFrom(const std::string& name);
 /// \throws TokenizerError where one was named or is there and cannot be used
 std::unique_ptr<const Tokenizer> tokenizerFor(const Checkpoint& checkpoint,
                                               const std::string& tokenizerFile);
+
+/// A tokenizer where there is a usable one; otherwise `warnings` says why not, for the model opens
+/// all the same.
+struct UsableTokenizer
+{
+    std::unique_ptr<const Tokenizer> tokenizer;
+    std::vector<std::string> warnings;
+};
+
+/// \throws EngineError where a file was named and cannot be used
+UsableTokenizer usableTokenizer(const Checkpoint& checkpoint, const std::string& tokenizerFile);
 
 /// End tokens of the checkpoint and of its template, below the vocabulary size, each once.
 std::vector<TokenId> endTokensFor(const Checkpoint& checkpoint, const Tokenizer* tokenizer,

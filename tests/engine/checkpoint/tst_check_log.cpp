@@ -134,7 +134,7 @@ private Q_SLOTS:
         QCOMPARE(table.begin, metadata.end);
         QCOMPARE(findCheck(checks, "data begins inside")->bytes->end, size);
         const TensorInfo* down = checkpoint->find("blk.1.ffn_down.weight");
-        const CheckEntry* place = findCheck(checks, "blk.1.ffn_down.weight is aligned");
+        const CheckEntry* place = findCheck(checks, "blk.1.ffn_down.weight: aligned");
         QVERIFY(place != nullptr);
         QCOMPARE(place->bytes.value(),
                  (ByteRange{down->fileOffset, down->fileOffset + down->data.size()}));
@@ -175,7 +175,7 @@ private Q_SLOTS:
         QCOMPARE(failed(checks).size(), gone);
         QCOMPARE(error.toStdString(), failed(checks).front().found);
         KVSCOPE_CONTAINS(error, "was not copied whole");
-        QVERIFY(findCheck(checks, "token_embd.weight is aligned") != nullptr);
+        QVERIFY(findCheck(checks, "token_embd.weight: aligned") != nullptr);
     }
 
     void unreadTypesAreAllNamed()
