@@ -2,6 +2,7 @@
 
 #include "app/dropped_text.h"
 #include "app/live_panels.h"
+#include "app/preview_reader.h"
 #include "widgets/chat_panel.h"
 #include "widgets/global_layers_panel.h"
 #include "widgets/layer_table.h"
@@ -15,9 +16,6 @@
 #include <QAction>
 #include <QCloseEvent>
 #include <QDragEnterEvent>
-#include <QDropEvent>
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QKeyEvent>
 #include <QMimeData>
 #include <QStatusBar>
@@ -30,6 +28,7 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
     , m_engine(new EngineBridge(this))
     , m_panels(new LivePanels(this))
     , m_textReader(new DroppedTextReader(this))
+    , m_previewReader(new PreviewReader(this))
 {
     setWindowTitle("kvscope");
     setAcceptDrops(true);
@@ -84,7 +83,8 @@ void MainWindow::connectChat()
     });
     connect(chat, &ChatPanel::settingsChanged, this,
             [this](const ChatSettings& settings) { m_settings.setChat(settings); });
-    connect(chat, &ChatPanel::fileDropped, this, &MainWindow::openDropped);
+    connect(chat, &ChatPanel::fileDropped, this,
+            [this](const QString& path) { openDropped(path); });
     const auto tellFailure = [chat](const QString& message) {
         chat->messageBar().add(MessageBar::Kind::Failure, message);
     };
@@ -111,26 +111,6 @@ void MainWindow::startGeneration(const std::vector<ChatMessage>& messages,
     m_panels->chat->setExpectedGeneration(m_engine->session().generate(std::move(request)));
 }
 
-void MainWindow::openModel(const QString& path)
-{
-    m_opening = QFileInfo(path).absoluteFilePath();
-    OpenRequest request;
-    request.path = path == "demo" ? "demo" : m_opening.toStdString();
-    request.device = m_options.device.toStdString();
-    request.dtype = m_options.dtype.toStdString();
-    m_engine->session().stopGenerating();
-    m_engine->session().cancelOpening(); // the newest wish counts
-    m_engine->session().open(std::move(request));
-}
-
-void MainWindow::openDropped(const QString& path)
-{
-    if (looksLikeModel(path))
-        openModel(path);
-    else
-        m_textReader->read(path);
-}
-
 void MainWindow::showOpened(const ModelDescription& model)
 {
     m_settings.addRecentFile(QString::fromStdString(model.path));
@@ -146,23 +126,6 @@ void MainWindow::showOpened(const ModelDescription& model)
         m_panels->chat->messageBar().add(MessageBar::Kind::Caution,
                                          QString::fromStdString(model.templateNote));
     updateActions();
-}
-
-void MainWindow::askForModel()
-{
-    const QString path = QFileDialog::getOpenFileName(
-        this, tr("Open a checkpoint"), m_settings.recentFiles().value(0),
-        tr("Checkpoints (*.gguf *.safetensors);;All files (*)"));
-    if (!path.isEmpty())
-        openModel(path);
-}
-
-void MainWindow::askForFolder()
-{
-    const QString path = QFileDialog::getExistingDirectory(this, tr("Open a model folder"),
-                                                           m_settings.recentFiles().value(0));
-    if (!path.isEmpty())
-        openModel(path);
 }
 
 void MainWindow::escape()
@@ -186,14 +149,6 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 {
     if (event->mimeData()->hasUrls())
         event->acceptProposedAction();
-}
-
-void MainWindow::dropEvent(QDropEvent* event)
-{
-    for (const QUrl& url : event->mimeData()->urls())
-        if (url.isLocalFile())
-            openDropped(url.toLocalFile());
-    event->acceptProposedAction();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event)

@@ -2,6 +2,7 @@
 
 #include "app/engine_bridge.h"
 #include "app/window_settings.h"
+#include "widgets/open_dialog.h"
 
 #include <QMainWindow>
 
@@ -17,6 +18,7 @@ namespace kvscope {
 
 class DroppedTextReader;
 class LivePanels;
+class PreviewReader;
 
 /// How models are opened from the window; from the command line of kvscope.
 struct WindowOptions
@@ -35,19 +37,26 @@ public:
     explicit MainWindow(const WindowOptions& options, QWidget* parent = nullptr);
     ~MainWindow() override;
 
-    /// Opens a checkpoint; the one that is open stays until the new one is whole.
+    /// Opens a checkpoint with the usual choices; the one that is open stays until the new one is
+    /// whole.
     void openModel(const QString& path);
-    /// Opens a model, or attaches a text file to the message.
-    void openDropped(const QString& path);
+    void openModelAs(const QString& path, const OpenChoice& choice);
+    /// Opens a model at once (with Shift: shows it in the Open dialog), or attaches a text file to
+    /// the message.
+    void openDropped(const QString& path, Qt::KeyboardModifiers modifiers = Qt::NoModifier);
+    /// Shows what a model is and costs, with the choices for opening it. \param path  may be empty
+    void showOpenDialog(const QString& path);
 
     EngineBridge& engine() { return *m_engine; }
     LivePanels& panels() { return *m_panels; }
+    OpenDialog& openDialog(); ///< made when first asked for
     /// The action of that name, as the menus show it without "&" and "…"; null where there is none.
     QAction* action(const QString& name) const;
 
 public Q_SLOTS:
     void askForModel();
     void askForFolder();
+    void showFileDoctor(); ///< the checks made of the open model
     void resetLayout();
 
 protected:
@@ -75,6 +84,10 @@ private:
     void chooseTheme(ThemeChoice choice);
     void showAbout();
     void updateActions();
+    // main_window_open.cpp
+    OpenChoice usualChoice() const;
+    QString currentPath() const;
+    void openRecent(const QString& path);
     // main_window.cpp
     void connectEngine();
     void connectChat();
@@ -90,6 +103,8 @@ private:
     EngineBridge* m_engine;
     LivePanels* m_panels;
     DroppedTextReader* m_textReader;
+    PreviewReader* m_previewReader;
+    OpenDialog* m_openDialog = nullptr;
 
     struct Docks
     {

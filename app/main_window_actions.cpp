@@ -56,7 +56,9 @@ void MainWindow::buildFileMenu()
                              [this] { openModel(m_options.smolLm2Path); });
     smolLm2->setEnabled(QFileInfo::exists(m_options.smolLm2Path));
     m_recent = menu->addMenu(tr("Open &recent"));
+    m_recent->setToolTipsVisible(true);
     fillRecentMenu();
+    addTo(menu, tr("File &doctor…"), {}, [this] { showFileDoctor(); });
     menu->addSeparator();
     addTo(menu, tr("&Quit"), QKeySequence::Quit, [this] { close(); });
 }
@@ -67,11 +69,15 @@ void MainWindow::fillRecentMenu()
     const QStringList files = m_settings.recentFiles();
     for (const QString& file : files)
         connect(m_recent->addAction(file), &QAction::triggered, this,
-                [this, file] { openModel(file); });
+                [this, file] { openRecent(file); });
     m_recent->setEnabled(!files.isEmpty());
     if (files.isEmpty())
         return;
+    for (QAction* action : m_recent->actions())
+        action->setToolTip(tr("Opens it at once. With Shift: shows what it is and costs first."));
     m_recent->addSeparator();
+    connect(m_recent->addAction(tr("With options…")), &QAction::triggered, this,
+            [this] { showOpenDialog(m_settings.recentFiles().value(0)); });
     connect(m_recent->addAction(tr("Forget these")), &QAction::triggered, this, [this] {
         m_settings.clearRecentFiles();
         fillRecentMenu();

@@ -1,6 +1,6 @@
 // Makes the README's pictures: opens a model, has a short chat with a fixed seed, and writes the
 // window as PNG. Usage: take_screenshot MODEL OUT.png [--theme light|dark] [--size WxH] [--ask
-// TEXT]... [--attach FILE] [--max N]
+// TEXT]... [--attach FILE] [--max N]. With --dialog summary|checks: the Open dialog on MODEL.
 #include "app/live_panels.h"
 #include "app/main_window.h"
 #include "widgets/chat_panel.h"
@@ -77,6 +77,25 @@ private:
     int m_pin;
 };
 
+/// Shows the Open dialog on a model and takes its picture when the preview is there.
+void shootDialog(MainWindow& window, const QString& model, const QString& page, const QString& out)
+{
+    QSettings().setValue("recentFiles", QStringList{model});
+    window.showOpenDialog(model);
+    OpenDialog& dialog = window.openDialog();
+    dialog.showPage(page == "checks" ? OpenDialog::Page::Checks : OpenDialog::Page::Summary);
+    auto* poll = new QTimer(&dialog);
+    QObject::connect(poll, &QTimer::timeout, &dialog, [&dialog, out] {
+        if (!dialog.verdict().startsWith(QChar(0x2713)) && !dialog.verdict().startsWith('!') &&
+            !dialog.verdict().startsWith(QChar(0x2715)))
+            return;
+        QTimer::singleShot(kSettleMilliseconds, &dialog, [&dialog, out] {
+            QCoreApplication::exit(dialog.grab().save(out) ? 0 : 1);
+        });
+    });
+    poll->start(50);
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -91,7 +110,8 @@ int main(int argc, char** argv)
     const QCommandLineOption attach("attach", "text file put before the first question", "FILE");
     const QCommandLineOption most("max", "new tokens", "N", "64");
     const QCommandLineOption pin("pin", "position to select", "N", "-1");
-    parser.addOptions({theme, size, ask, attach, most, pin});
+    const QCommandLineOption page("dialog", "the Open dialog: summary or checks", "PAGE");
+    parser.addOptions({theme, size, ask, attach, most, pin, page});
     parser.addHelpOption();
     parser.process(application);
     if (parser.positionalArguments().size() != 2)
@@ -111,6 +131,11 @@ int main(int argc, char** argv)
         if (file.open(QIODevice::ReadOnly))
             window.panels().chat->addAttachment(QFileInfo(file).fileName(),
                                                 QString::fromUtf8(file.readAll()), file.size());
+    }
+    if (parser.isSet(page)) {
+        shootDialog(window, parser.positionalArguments().first(), parser.value(page),
+                    parser.positionalArguments().last());
+        return QApplication::exec();
     }
     const Photographer photographer(window, parser.positionalArguments().last(), parser.values(ask),
                                     parser.value(most).toInt(), parser.value(pin).toInt());

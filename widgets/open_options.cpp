@@ -1,0 +1,221 @@
+#include "widgets/open_options.h"
+
+#include "widgets/fonts.h"
+#include "widgets/number_format.h"
+
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QGridLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+#include <QSpinBox>
+#include <QStandardItemModel>
+
+#include <limits>
+
+namespace kvscope {
+namespace {
+
+constexpr int kContextStep = 1024;
+constexpr int kMostContext = 1'000'000'000;
+
+void selectData(QComboBox& box, const QString& data)
+{
+    const int index = box.findData(data);
+    box.setCurrentIndex(index >= 0 ? index : 0);
+}
+
+} // namespace
+
+OpenOptions::OpenOptions(QWidget* parent)
+    : QWidget(parent)
+    , m_factor(new QDoubleSpinBox)
+    , m_context(new QSpinBox)
+    , m_cost(new QLabel)
+{
+    auto* grid = new QGridLayout(this);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setHorizontalSpacing(spacing::kStep);
+    grid->setVerticalSpacing(spacing::kStep);
+    m_device = addCombo(tr("&Device"), tr("Where weights and cache lie and products run."), 0, 0);
+    m_dtype = addCombo(tr("&Numbers"),
+                       tr("What products run in. auto: as stored, with the fast products."), 0, 2);
+    m_cacheDtype =
+        addCombo(tr("C&ache"), tr("Numbers of keys and values. auto: follows the numbers."), 0, 4);
+    for (QComboBox* box : {m_dtype, m_cacheDtype})
+        for (const char* name : {"auto", "float32", "bfloat16", "float16"})
+            box->addItem(QString::fromLatin1(name), QString::fromLatin1(name));
+    setDevices({{"cpu", "this machine", std::nullopt, {}}});
+    for (QComboBox* box : {m_device, m_dtype, m_cacheDtype})
+        connect(box, &QComboBox::currentIndexChanged, this, [this] {
+            showCost();
+            Q_EMIT choiceChanged();
+        });
+    buildRotation();
+    buildContext();
+    grid->setColumnStretch(6, 1);
+    setRotaryOptions({});
+}
+
+QComboBox* OpenOptions::addCombo(const QString& name, const QString& help, int row, int column)
+{
+    auto* grid = static_cast<QGridLayout*>(layout());
+    auto* box = new QComboBox;
+    auto* label = new QLabel(name);
+    label->setBuddy(box);
+    box->setToolTip(help);
+    box->setAccessibleName(QString(name).remove(u'&'));
+    box->setAccessibleDescription(help);
+    box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    grid->addWidget(label, row, column);
+    grid->addWidget(box, row, column + 1);
+    return box;
+}
+
+void OpenOptions::buildRotation()
+{
+    m_rotary =
+        addCombo(tr("&Rotation"),
+                 tr("Positions are rotated in by the file's scheme, or by another one put in "
+                    "its place: every result then says so."),
+                 1, 0);
+    m_factor->setRange(1.0, 1024.0);
+    m_factor->setValue(2.0);
+    m_factor->setDecimals(2);
+    m_factor->setPrefix(QStringLiteral("× "));
+    m_factor->setAccessibleName(tr("Factor of the rotation"));
+    m_factor->setToolTip(tr("How many times the trained positions."));
+    static_cast<QGridLayout*>(layout())->addWidget(m_factor, 1, 2);
+    const auto tell = [this] {
+        showFactor();
+        Q_EMIT choiceChanged();
+        Q_EMIT rotaryChanged();
+    };
+    connect(m_rotary, &QComboBox::currentIndexChanged, this, tell);
+    connect(m_factor, &QDoubleSpinBox::valueChanged, this, tell);
+}
+
+void OpenOptions::buildContext()
+{
+    auto* grid = static_cast<QGridLayout*>(layout());
+    auto* row = new QHBoxLayout;
+    row->setSpacing(spacing::kStep);
+    auto* label = new QLabel(tr("Ma&ximum context"));
+    label->setBuddy(m_context);
+    m_context->setRange(0, kMostContext);
+    m_context->setSingleStep(kContextStep);
+    m_context->setGroupSeparatorShown(true);
+    m_context->setSpecialValueText(tr("the model's"));
+    m_context->setAccessibleName(tr("Maximum context in tokens; 0: the model's"));
+    m_context->setToolTip(tr("Positions a chat may use. 0: what the model was made for."));
+    m_cost->setTextFormat(Qt::PlainText);
+    row->addWidget(label);
+    row->addWidget(m_context);
+    row->addWidget(m_cost, 1);
+    grid->addLayout(row, 1, 3, 1, 4);
+    connect(m_context, &QSpinBox::valueChanged, this, [this] {
+        showCost();
+        Q_EMIT choiceChanged();
+    });
+}
+
+void OpenOptions::setRotaryOptions(const std::vector<RotaryOption>& options)
+{
+    const QSignalBlocker blocker(m_rotary);
+    m_rotary->clear();
+    m_rotary->addItem(tr("the file's"), QString());
+    for (const RotaryOption& option : options) {
+        m_rotary->addItem(QString::fromStdString(option.name), QString::fromStdString(option.name));
+        m_rotary->setItemData(m_rotary->count() - 1, option.takesFactor, Qt::UserRole + 1);
+    }
+    showFactor();
+}
+
+void OpenOptions::setDevices(const std::vector<DeviceReading>& devices)
+{
+    const QSignalBlocker blocker(m_device);
+    const QString chosen = m_device->currentData().toString();
+    m_device->clear();
+    auto* items = qobject_cast<QStandardItemModel*>(m_device->model());
+    for (const DeviceReading& device : devices) {
+        const QString id = QString::fromStdString(device.id);
+        m_device->addItem(id, id);
+        QStandardItem* item = items->item(m_device->count() - 1);
+        item->setToolTip(
+            QString::fromStdString(device.unusable.empty() ? device.name : device.unusable));
+        item->setEnabled(device.unusable.empty());
+    }
+    if (!chosen.isEmpty() && m_device->findData(chosen) < 0)
+        m_device->addItem(chosen, chosen); // asked for by name; the engine says if it is not there
+    selectData(*m_device, chosen);
+}
+
+void OpenOptions::setChoice(const OpenChoice& choice)
+{
+    const QSignalBlocker device(m_device);
+    const QSignalBlocker dtype(m_dtype);
+    const QSignalBlocker cacheDtype(m_cacheDtype);
+    const QSignalBlocker rotary(m_rotary);
+    const QSignalBlocker factor(m_factor);
+    const QSignalBlocker context(m_context);
+    const QString id = QString::fromStdString(choice.device);
+    if (m_device->findData(id) < 0)
+        m_device->addItem(id, id);
+    selectData(*m_device, id);
+    selectData(*m_dtype, QString::fromStdString(choice.dtype));
+    selectData(*m_cacheDtype, QString::fromStdString(choice.cacheDtype));
+    const QStringList scheme = QString::fromStdString(choice.rotary).split(u':');
+    selectData(*m_rotary, scheme.value(0));
+    if (scheme.size() > 1)
+        m_factor->setValue(scheme.value(1).toDouble());
+    m_context->setValue(static_cast<int>(std::min<std::int64_t>(choice.maxContext, kMostContext)));
+    showFactor();
+    showCost();
+}
+
+OpenChoice OpenOptions::choice() const
+{
+    OpenChoice choice;
+    choice.device = m_device->currentData().toString().toStdString();
+    choice.dtype = m_dtype->currentData().toString().toStdString();
+    choice.cacheDtype = m_cacheDtype->currentData().toString().toStdString();
+    choice.rotary = m_rotary->currentData().toString().toStdString();
+    if (m_rotary->currentData(Qt::UserRole + 1).toBool())
+        choice.rotary += ':' + QString::number(m_factor->value(), 'g', 8).toStdString();
+    choice.maxContext = m_context->value();
+    return choice;
+}
+
+void OpenOptions::setPreview(const OpenPreview& preview)
+{
+    m_preview = preview;
+    if (!preview.devices.empty())
+        setDevices(preview.devices);
+    m_context->setSpecialValueText(
+        preview.extendedPositions > 0
+            ? tr("the model's, %1").arg(countText(preview.extendedPositions))
+            : tr("the model's"));
+    showCost();
+}
+
+void OpenOptions::showFactor()
+{
+    const bool takesFactor = m_rotary->currentData(Qt::UserRole + 1).toBool();
+    m_factor->setEnabled(takesFactor);
+}
+
+void OpenOptions::showCost()
+{
+    if (!m_preview.opens() || m_preview.extendedPositions + m_context->value() <= 0) {
+        m_cost->clear();
+        return;
+    }
+    const FitEstimate fit = estimateFit(m_preview, choice());
+    QString text = tr("%1 of cache in %2")
+                       .arg(bytesText(fit.cacheBytes), QString::fromStdString(fit.cacheDtype));
+    if (m_preview.extendedPositions > 0 && fit.context > m_preview.extendedPositions)
+        text = QStringLiteral("! ") + tr("beyond what the model was made for; ") + text;
+    m_cost->setText(text);
+}
+
+} // namespace kvscope
