@@ -28,6 +28,19 @@ QString bytesRange(const CheckEntry& check)
     return begin + QStringLiteral(" – ") + countText(static_cast<std::int64_t>(check.bytes->end));
 }
 
+/// A sentence without the names that stand in the row already.
+QString foundText(const CheckEntry& check)
+{
+    QString text = fromStd(check.found);
+    const QString file = fromStd(check.file) + QStringLiteral(": ");
+    if (!check.file.empty() && text.startsWith(file))
+        text.remove(0, file.size());
+    const QString subject = fromStd(check.what).section(u':', 0, 0) + u' ';
+    if (text.startsWith(subject))
+        text.remove(0, subject.size());
+    return text;
+}
+
 QColor resultColor(CheckResult result)
 {
     const Theme& theme = Theme::current();
@@ -46,7 +59,7 @@ QString cellText(const CheckEntry& check, int column)
     case ChecksModel::WhatColumn:
         return fromStd(check.what);
     case ChecksModel::FoundColumn:
-        return fromStd(check.found);
+        return foundText(check);
     case ChecksModel::BytesColumn:
         return bytesRange(check);
     default:
@@ -54,7 +67,8 @@ QString cellText(const CheckEntry& check, int column)
     }
 }
 
-/// All of an entry, which its cells may have to elide.
+} // namespace
+
 QString wholeText(const CheckEntry& check)
 {
     QStringList lines{resultText(check.result) + QStringLiteral(": ") + fromStd(check.what)};
@@ -66,8 +80,6 @@ QString wholeText(const CheckEntry& check)
         lines << ChecksModel::tr("Bytes: %1 (the last excluded)").arg(bytesRange(check));
     return lines.join(u'\n');
 }
-
-} // namespace
 
 QString resultText(CheckResult result)
 {

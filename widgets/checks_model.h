@@ -53,6 +53,9 @@ private:
     QString m_text;
 };
 
+/// All of an entry, which its cells may have to elide: lines.
+QString wholeText(const CheckEntry& check);
+
 /// "✓ passed", "! warning", "✕ failed"
 QString resultText(CheckResult result);
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kResultWidth = 84;
 constexpr int kSectionWidth = 96;
-constexpr int kWhatWidth = 250;
+constexpr int kWhatWidth = 220;
 
 } // namespace
 
@@ -36,6 +36,7 @@ ChecksView::ChecksView(QWidget* parent)
     , m_text(new QLineEdit)
     , m_results(new QButtonGroup(this))
     , m_table(new QTableView)
+    , m_detail(new QLabel)
     , m_note(new QLabel)
     , m_copy(new QPushButton(tr("Copy")))
     , m_export(new QPushButton(tr("Export…")))
@@ -46,9 +47,13 @@ ChecksView::ChecksView(QWidget* parent)
     column->addWidget(buildBar());
     buildTable();
     column->addWidget(m_table, 1);
-    m_note->setWordWrap(true);
-    m_note->setTextFormat(Qt::PlainText);
-    column->addWidget(m_note);
+    for (QLabel* label : {m_detail, m_note}) {
+        label->setWordWrap(true);
+        label->setTextFormat(Qt::PlainText);
+        column->addWidget(label);
+    }
+    m_detail->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_detail->setAccessibleName(tr("The selected check"));
     clear();
 }
 
@@ -113,6 +118,8 @@ void ChecksView::buildTable()
     m_table->setColumnWidth(ChecksModel::ResultColumn, kResultWidth);
     m_table->setColumnWidth(ChecksModel::SectionColumn, kSectionWidth);
     m_table->setColumnWidth(ChecksModel::WhatColumn, kWhatWidth);
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+            &ChecksView::showDetail);
     m_table->installEventFilter(this); // the view itself would copy one cell
 }
 
@@ -121,6 +128,7 @@ void ChecksView::setChecks(std::vector<CheckEntry> checks, const QString& subjec
     m_subject = subject;
     m_checks->setChecks(std::move(checks));
     showCounts();
+    showDetail();
     for (int row = 0; row < m_filter->rowCount(); ++row) {
         const int source = m_filter->mapToSource(m_filter->index(row, 0)).row();
         if (m_checks->check(source).result != CheckResult::Failed)
@@ -131,11 +139,20 @@ void ChecksView::setChecks(std::vector<CheckEntry> checks, const QString& subjec
     }
 }
 
+void ChecksView::showDetail()
+{
+    const QModelIndex current = m_filter->mapToSource(m_table->currentIndex());
+    m_detail->setVisible(current.isValid());
+    if (current.isValid())
+        m_detail->setText(wholeText(m_checks->check(current.row())));
+}
+
 void ChecksView::clear()
 {
     m_subject.clear();
     m_checks->setChecks({});
     showCounts();
+    showDetail();
 }
 
 void ChecksView::showCounts()

@@ -44,6 +44,7 @@ private:
     QWidget* buildBar();
     void buildTable();
     void showCounts();
+    void showDetail();
     void copy() const;
     void showExportMenu();
 
@@ -52,6 +53,7 @@ private:
     QLineEdit* m_text;
     QButtonGroup* m_results;
     QTableView* m_table;
+    QLabel* m_detail;
     QLabel* m_note;
     QPushButton* m_copy;
     QPushButton* m_export;

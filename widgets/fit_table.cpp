@@ -18,6 +18,7 @@ namespace {
 constexpr int kMostRows = 8;
 constexpr std::int64_t kShortest = 1024;
 constexpr int kBarWidth = 120;
+constexpr int kRowHeight = spacing::kDenseRow + 2;
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr double kMiB = 1024.0 * 1024.0;
 
@@ -256,7 +257,7 @@ FitTable::FitTable(QWidget* parent)
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setWordWrap(false);
     verticalHeader()->hide();
-    verticalHeader()->setDefaultSectionSize(spacing::kListRow);
+    verticalHeader()->setDefaultSectionSize(kRowHeight);
     verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
     horizontalHeader()->setHighlightSections(false);
     horizontalHeader()->setFont(uiFont(TextSize::Secondary));
@@ -290,7 +291,7 @@ void FitTable::fitColumns()
 
 QSize FitTable::sizeHint() const
 {
-    const int rows = m_model->rowCount() * spacing::kListRow;
+    const int rows = m_model->rowCount() * kRowHeight;
     return {560, horizontalHeader()->sizeHint().height() + rows + 2 * frameWidth()};
 }
 

@@ -1,17 +1,19 @@
 #include "widgets/open_options.h"
 
+#include "widgets/elided_label.h"
 #include "widgets/fonts.h"
 #include "widgets/number_format.h"
 
 #include <QComboBox>
 #include <QDoubleSpinBox>
-#include <QGridLayout>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QSignalBlocker>
 #include <QSpinBox>
 #include <QStandardItemModel>
+#include <QVBoxLayout>
 
-#include <limits>
+#include <algorithm>
 
 namespace kvscope {
 namespace {
@@ -31,17 +33,24 @@ OpenOptions::OpenOptions(QWidget* parent)
     : QWidget(parent)
     , m_factor(new QDoubleSpinBox)
     , m_context(new QSpinBox)
-    , m_cost(new QLabel)
+    , m_cost(new ElidedLabel)
+    , m_upper(new QHBoxLayout)
+    , m_lower(new QHBoxLayout)
 {
-    auto* grid = new QGridLayout(this);
-    grid->setContentsMargins(0, 0, 0, 0);
-    grid->setHorizontalSpacing(spacing::kStep);
-    grid->setVerticalSpacing(spacing::kStep);
-    m_device = addCombo(tr("&Device"), tr("Where weights and cache lie and products run."), 0, 0);
-    m_dtype = addCombo(tr("&Numbers"),
-                       tr("What products run in. auto: as stored, with the fast products."), 0, 2);
-    m_cacheDtype =
-        addCombo(tr("C&ache"), tr("Numbers of keys and values. auto: follows the numbers."), 0, 4);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(spacing::kStep);
+    for (QHBoxLayout* row : {m_upper, m_lower}) {
+        row->setSpacing(spacing::kStep);
+        column->addLayout(row);
+    }
+    m_device =
+        addCombo(tr("&Device"), tr("Where weights and cache lie and products run."), *m_upper);
+    m_dtype =
+        addCombo(tr("&Numbers"),
+                 tr("What products run in. auto: as stored, with the fast products."), *m_upper);
+    m_cacheDtype = addCombo(tr("C&ache"),
+                            tr("Numbers of keys and values. auto: follows the numbers."), *m_upper);
     for (QComboBox* box : {m_dtype, m_cacheDtype})
         for (const char* name : {"auto", "float32", "bfloat16", "float16"})
             box->addItem(QString::fromLatin1(name), QString::fromLatin1(name));
@@ -53,13 +62,12 @@ OpenOptions::OpenOptions(QWidget* parent)
         });
     buildRotation();
     buildContext();
-    grid->setColumnStretch(6, 1);
+    m_upper->addStretch();
     setRotaryOptions({});
 }
 
-QComboBox* OpenOptions::addCombo(const QString& name, const QString& help, int row, int column)
+QComboBox* OpenOptions::addCombo(const QString& name, const QString& help, QHBoxLayout& row)
 {
-    auto* grid = static_cast<QGridLayout*>(layout());
     auto* box = new QComboBox;
     auto* label = new QLabel(name);
     label->setBuddy(box);
@@ -67,8 +75,10 @@ QComboBox* OpenOptions::addCombo(const QString& name, const QString& help, int r
     box->setAccessibleName(QString(name).remove(u'&'));
     box->setAccessibleDescription(help);
     box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    grid->addWidget(label, row, column);
-    grid->addWidget(box, row, column + 1);
+    if (row.count() > 0)
+        row.addSpacing(spacing::kStep);
+    row.addWidget(label);
+    row.addWidget(box);
     return box;
 }
 
@@ -78,14 +88,14 @@ void OpenOptions::buildRotation()
         addCombo(tr("&Rotation"),
                  tr("Positions are rotated in by the file's scheme, or by another one put in "
                     "its place: every result then says so."),
-                 1, 0);
+                 *m_lower);
     m_factor->setRange(1.0, 1024.0);
     m_factor->setValue(2.0);
     m_factor->setDecimals(2);
     m_factor->setPrefix(QStringLiteral("× "));
     m_factor->setAccessibleName(tr("Factor of the rotation"));
     m_factor->setToolTip(tr("How many times the trained positions."));
-    static_cast<QGridLayout*>(layout())->addWidget(m_factor, 1, 2);
+    m_lower->addWidget(m_factor);
     const auto tell = [this] {
         showFactor();
         Q_EMIT choiceChanged();
@@ -97,9 +107,6 @@ void OpenOptions::buildRotation()
 
 void OpenOptions::buildContext()
 {
-    auto* grid = static_cast<QGridLayout*>(layout());
-    auto* row = new QHBoxLayout;
-    row->setSpacing(spacing::kStep);
     auto* label = new QLabel(tr("Ma&ximum context"));
     label->setBuddy(m_context);
     m_context->setRange(0, kMostContext);
@@ -108,11 +115,12 @@ void OpenOptions::buildContext()
     m_context->setSpecialValueText(tr("the model's"));
     m_context->setAccessibleName(tr("Maximum context in tokens; 0: the model's"));
     m_context->setToolTip(tr("Positions a chat may use. 0: what the model was made for."));
-    m_cost->setTextFormat(Qt::PlainText);
-    row->addWidget(label);
-    row->addWidget(m_context);
-    row->addWidget(m_cost, 1);
-    grid->addLayout(row, 1, 3, 1, 4);
+    m_cost->setInk(&Theme::ink2);
+    m_cost->setAccessibleName(tr("Cache at the maximum context"));
+    m_lower->addSpacing(spacing::kStep);
+    m_lower->addWidget(label);
+    m_lower->addWidget(m_context);
+    m_lower->addWidget(m_cost, 1);
     connect(m_context, &QSpinBox::valueChanged, this, [this] {
         showCost();
         Q_EMIT choiceChanged();
@@ -207,7 +215,7 @@ void OpenOptions::showFactor()
 void OpenOptions::showCost()
 {
     if (!m_preview.opens() || m_preview.extendedPositions + m_context->value() <= 0) {
-        m_cost->clear();
+        m_cost->setText({});
         return;
     }
     const FitEstimate fit = estimateFit(m_preview, choice());

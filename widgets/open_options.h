@@ -8,10 +8,12 @@
 
 class QComboBox;
 class QDoubleSpinBox;
-class QLabel;
+class QHBoxLayout;
 class QSpinBox;
 
 namespace kvscope {
+
+class ElidedLabel;
 
 /// How a model is to be opened: device, numbers, cache, rotation, maximum context.
 class OpenOptions : public QWidget
@@ -31,7 +33,7 @@ Q_SIGNALS:
     void rotaryChanged(); ///< as well: the model's positions and summary depend on it
 
 private:
-    QComboBox* addCombo(const QString& name, const QString& help, int row, int column);
+    QComboBox* addCombo(const QString& name, const QString& help, QHBoxLayout& row);
     void buildRotation();
     void buildContext();
     void setDevices(const std::vector<DeviceReading>& devices);
@@ -44,7 +46,9 @@ private:
     QComboBox* m_rotary;
     QDoubleSpinBox* m_factor;
     QSpinBox* m_context;
-    QLabel* m_cost;
+    ElidedLabel* m_cost;
+    QHBoxLayout* m_upper;
+    QHBoxLayout* m_lower;
     OpenPreview m_preview;
 };
 

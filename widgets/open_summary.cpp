@@ -11,6 +11,8 @@
 #include <QPainter>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace kvscope {
 namespace {
 
@@ -174,9 +176,11 @@ QWidget* OpenSummary::buildFit()
         new TitledPanel(tr("Does it fit?"), tr("arithmetic, against memory read just now"));
     panel->column().addWidget(m_fits);
     m_longest->setTextFormat(Qt::PlainText);
-    m_longest->setWordWrap(true);
-    panel->column().addWidget(m_longest);
-    panel->column().addWidget(new FitKey);
+    auto* foot = new QHBoxLayout;
+    foot->setSpacing(spacing::kBlock);
+    foot->addWidget(m_longest);
+    foot->addWidget(new FitKey, 1);
+    panel->column().addLayout(foot);
     return panel;
 }
 
@@ -191,21 +195,28 @@ void OpenSummary::clearLines()
 void OpenSummary::setPreview(const OpenPreview& preview, const OpenChoice& choice)
 {
     clearLines();
-    const auto add = [this](const QString& label, QColor Theme::*labelInk, const QString& value,
-                            QColor Theme::*valueInk) {
-        const int row = m_lines->rowCount();
+    int row = 0;
+    const auto add = [this, &row](const QString& label, QColor Theme::*labelInk,
+                                  const QString& value, QColor Theme::*valueInk) {
         auto* name = new InkLabel(label, labelInk);
         name->setWordWrap(false);
         m_lines->addWidget(name, row, 0, Qt::AlignTop);
-        m_lines->addWidget(new InkLabel(value, valueInk), row, 1);
+        m_lines->addWidget(new InkLabel(value, valueInk), row++, 1);
     };
     for (const PreviewLine& line : preview.summary)
         if (line.label.rfind("Fits", 0) != 0) // the table below says it
             add(QString::fromStdString(line.label), &Theme::ink2,
                 QString::fromStdString(line.value), &Theme::ink);
-    for (const std::string& warning : preview.warnings)
+    const auto isSaid = [&preview](const std::string& text) {
+        return std::any_of(preview.summary.begin(), preview.summary.end(),
+                           [&](const PreviewLine& line) { return line.value == text; });
+    };
+    for (const std::string& warning : preview.warnings) {
+        if (isSaid(warning))
+            continue;
         add(QStringLiteral("! ") + tr("Warning"), &Theme::caution, QString::fromStdString(warning),
             &Theme::ink);
+    }
     setChoice(preview, choice);
     m_message->hide();
     m_model->show();
@@ -223,8 +234,7 @@ void OpenSummary::setChoice(const OpenPreview& preview, const OpenChoice& choice
             longest << tr("%1 tokens on %2")
                            .arg(countText(fit.longestContext), QString::fromStdString(device.id));
     }
-    m_longest->setText(
-        tr("Longest that fits, without slack: %1").arg(longest.join(QStringLiteral(" · "))));
+    m_longest->setText(tr("Longest that fits: %1").arg(longest.join(QStringLiteral(" · "))));
     m_longest->setVisible(!longest.isEmpty());
     m_fit->setVisible(m_fits->fits().rowCount() > 0);
 }

@@ -226,8 +226,15 @@ private:
         int numMisplaced = 0;
         for (TensorEntry& tensor : entries) {
             if (!isWellPlaced(tensor, previous, start)) {
-                if (++numMisplaced == kMostMisplaced)
-                    break;
+                if (++numMisplaced < kMostMisplaced)
+                    continue;
+                m_log.add({CheckSection::TensorTable,
+                           CheckResult::Warning,
+                           m_file,
+                           "the tensors after these",
+                           "were not looked at",
+                           {}});
+                break;
             } else if (tensor.bytes > 0) {
                 previous = &tensor;
             }

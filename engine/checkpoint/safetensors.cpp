@@ -111,9 +111,17 @@ public:
         std::sort(m_entries.begin(), m_entries.end(), [](const auto& a, const auto& b) {
             return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
         });
-        for (const SafetensorsEntry& entry : m_entries)
-            if (!place(entry) && ++m_numMisplaced == kMostMisplaced)
-                break;
+        for (const SafetensorsEntry& entry : m_entries) {
+            if (place(entry) || ++m_numMisplaced < kMostMisplaced)
+                continue;
+            m_log.add({CheckSection::TensorTable,
+                       CheckResult::Warning,
+                       m_file,
+                       "the tensors after these",
+                       "were not looked at",
+                       {}});
+            break;
+        }
         m_log.throwFirstFailure();
         checkEnd();
         return std::move(m_tensors);

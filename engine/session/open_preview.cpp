@@ -105,9 +105,10 @@ std::string shapeText(const ModelConfig& config)
 
 std::string layersText(const OpenPreview& preview)
 {
-    std::string text = formatCount(preview.numLayers()) + ": ";
+    const std::string total = formatCount(preview.numLayers()) + ": ";
+    std::string text = preview.layers.size() > 1 ? total : std::string();
     for (const PreviewLayers& group : preview.layers)
-        text += (text.ends_with(": ") ? "" : ", ") + formatCount(group.count) +
+        text += (text.empty() || text == total ? "" : ", ") + formatCount(group.count) +
                 (group.isWindowed ? " windowed (" + formatCount(group.window) + ")" : " global");
     return text;
 }

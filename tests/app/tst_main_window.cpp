@@ -3,9 +3,13 @@
 #include "tests/support/golden_json.h"
 #include "tests/support/models.h"
 #include "widgets/chat_panel.h"
+#include "widgets/checks_model.h"
+#include "widgets/checks_view.h"
 #include "widgets/composer.h"
 #include "widgets/message_bar.h"
+#include "widgets/open_dialog.h"
 #include "widgets/rings_panel.h"
+#include "widgets/status_strip.h"
 #include "widgets/token_history.h"
 #include "widgets/token_selection.h"
 
@@ -13,6 +17,7 @@
 #include <QDockWidget>
 #include <QDropEvent>
 #include <QMimeData>
+#include <QPushButton>
 #include <QSettings>
 #include <QTemporaryDir>
 #include <QtTest>
@@ -146,6 +151,67 @@ private Q_SLOTS:
         QSignalSpy opened(&window.engine(), &EngineBridge::modelOpened);
         drop(window, {golden("gguf/llama_q4_1.gguf")});
         QTRY_COMPARE(opened.count(), 1);
+    }
+
+    void theOpenDialogShowsWhatAModelIsAndOpensItAsChosen()
+    {
+        MainWindow window({});
+        window.show();
+        QSignalSpy opened(&window.engine(), &EngineBridge::modelOpened);
+        window.action("Open")->trigger();
+        OpenDialog& dialog = window.openDialog();
+        QVERIFY(dialog.isVisible());
+        dialog.setPath(golden("gguf/llama_q4_1.gguf"));
+        QTRY_VERIFY(dialog.openButton().isEnabled());
+        QVERIFY(dialog.verdict().startsWith(QChar(0x2713)));
+        QVERIFY(dialog.checks().checks().rowCount() > 20);
+        OpenChoice choice = dialog.choice();
+        choice.rotary = "linear:2";
+        choice.cacheDtype = "float32";
+        choice.maxContext = 300;
+        dialog.setChoice(choice);
+        QTest::mouseClick(&dialog.openButton(), Qt::LeftButton);
+        QTRY_COMPARE(opened.count(), 1);
+        QVERIFY(!dialog.isVisible());
+        const ModelDescription& model = window.panels().model();
+        QTRY_COMPARE(model.rotaryOverride, std::string("linear:2"));
+        QCOMPARE(model.contextLimit, std::int64_t{300});
+        // Said wherever results are shown: here the status strip.
+        QVERIFY(window.panels().status->texts().join('\n').contains("! rotation linear x2"));
+    }
+
+    void cancellingTheDialogKeepsTheModel()
+    {
+        MainWindow window({});
+        window.show();
+        QSignalSpy opened(&window.engine(), &EngineBridge::modelOpened);
+        window.openModel(golden("gptosslite/tiny_a"));
+        QTRY_COMPARE(opened.count(), 1);
+        window.action("File doctor")->trigger();
+        OpenDialog& dialog = window.openDialog();
+        QCOMPARE(dialog.path(), golden("gptosslite/tiny_a")); // the open model
+        QTRY_VERIFY(dialog.checks().checks().rowCount() > 50);
+        QVERIFY(dialog.checks().isVisible());
+        dialog.setPath(golden("tokenizers/index.json"));
+        QTRY_VERIFY(dialog.verdict().startsWith(QChar(0x2715)));
+        QVERIFY(!dialog.openButton().isEnabled());
+        QTest::keyClick(&dialog, Qt::Key_Escape);
+        QVERIFY(!dialog.isVisible());
+        QTest::qWait(50);
+        QCOMPARE(opened.count(), 1);
+        QVERIFY(window.panels().rings->chosenLayer().has_value());
+    }
+
+    void shiftShowsADroppedModelFirst()
+    {
+        MainWindow window({});
+        window.show();
+        QSignalSpy opened(&window.engine(), &EngineBridge::modelOpened);
+        window.openDropped(golden("gguf/llama_q4_1.gguf"), Qt::ShiftModifier);
+        QVERIFY(window.openDialog().isVisible());
+        QCOMPARE(window.openDialog().path(), golden("gguf/llama_q4_1.gguf"));
+        QTRY_VERIFY(window.openDialog().openButton().isEnabled());
+        QCOMPARE(opened.count(), 0);
     }
 
     void layoutComesBack()

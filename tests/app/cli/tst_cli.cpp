@@ -85,6 +85,53 @@ private Q_SLOTS:
         QCOMPARE(run({"inspect", goldenPath("gptosslite/tiny_a"), "--checks"}).code, 0);
     }
 
+    void inspectSaysWhetherItFitsAndListsChecksWithBytes()
+    {
+        const Result text = run({"inspect", goldenPath("gguf/llama_q4_1.gguf"), "--checks"});
+        QCOMPARE(text.code, 0);
+        for (const char* part :
+             {"fits this machine: yes, up to 512 tokens (weights ", " free now)",
+              "tensor table of ", "passed  begins with GGUF", "  [0 to 8]", " failed\n"})
+            QVERIFY2(text.out.find(part) != std::string::npos, part);
+        const Json json =
+            run({"inspect", goldenPath("gguf/llama_q4_1.gguf"), "--checks", "--json"}).json();
+        QCOMPARE(json.at("checks").at(1).at("bytes"), Json({0, 8}));
+        QCOMPARE(json.at("checks").at(1).at("section").get<std::string>(), std::string("header"));
+        QCOMPARE(json.at("fit").at(0).at("device").get<std::string>(), std::string("cpu"));
+        QVERIFY(json.at("fit").at(0).at("fits").get<bool>());
+        const auto& cache = json.at("cache").at("bytes_at_full_length_by_dtype");
+        QCOMPARE(cache.at("float32").get<std::int64_t>(),
+                 2 * cache.at("float16").get<std::int64_t>());
+        QVERIFY(json.at("rope_override").is_null());
+        const Result other =
+            run({"inspect", goldenPath("gguf/llama_q4_1.gguf"), "--rope", "linear:2", "--json"});
+        QCOMPARE(other.json().at("rope_override").get<std::string>(), std::string("linear:2"));
+    }
+
+    void inspectListsTheChecksOfAFileThatDoesNotOpen()
+    {
+        QTemporaryDir folder;
+        const std::string path = folder.filePath("cut.gguf").toStdString();
+        {
+            std::ifstream whole(goldenPath("gguf/llama_q4_1.gguf"), std::ios::binary);
+            std::string bytes(12000, '\0');
+            whole.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+            std::ofstream(path, std::ios::binary) << bytes;
+        }
+        const Result text = run({"inspect", path, "--checks"});
+        QCOMPARE(text.code, 1);
+        QVERIFY(text.out.find("passed  begins with GGUF") != std::string::npos);
+        QVERIFY(text.out.find("  failed  ") != std::string::npos);
+        QVERIFY(text.err.starts_with("error: cut.gguf: "));
+        QCOMPARE(std::count(text.err.begin(), text.err.end(), '\n'), 1);
+        const Result json = run({"inspect", path, "--checks", "--json"});
+        QCOMPARE(json.code, 1);
+        QVERIFY(!json.json().at("opens").get<bool>());
+        QVERIFY(json.err.find(json.json().at("error").get<std::string>()) != std::string::npos);
+        QVERIFY(json.json().at("checks").size() > 3);
+        QVERIFY(run({"inspect", path}).out.empty()); // as before, where they were not asked for
+    }
+
     void tokenizeWorksOnAVocabularyAlone()
     {
         const Result result = run(
