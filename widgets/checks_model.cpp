@@ -74,10 +74,12 @@ QString wholeText(const CheckEntry& check)
     QStringList lines{resultText(check.result) + QStringLiteral(": ") + fromStd(check.what)};
     if (!check.found.empty())
         lines << fromStd(check.found);
-    if (!check.file.empty())
-        lines << ChecksModel::tr("File: %1").arg(fromStd(check.file));
+    QString place = fromStd(check.file);
     if (check.bytes)
-        lines << ChecksModel::tr("Bytes: %1 (the last excluded)").arg(bytesRange(check));
+        place += (place.isEmpty() ? QString() : QStringLiteral(", ")) +
+                 ChecksModel::tr("bytes %1 (the last excluded)").arg(bytesRange(check));
+    if (!place.isEmpty())
+        lines << place;
     return lines.join(u'\n');
 }
 

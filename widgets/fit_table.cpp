@@ -154,8 +154,9 @@ QString FitModel::deviceText(const FitEstimate& fit) const
         return QStringLiteral("? ") + tr("not known");
     if (fit.fits())
         return QStringLiteral("✓ ") +
-               tr("fits, %1 left").arg(inUnit(*fit.freeBytes - fit.totalBytes()));
-    return QStringLiteral("✕ ") + tr("%1 too much").arg(inUnit(fit.totalBytes() - *fit.freeBytes));
+               tr("fits, %1 left").arg(bytesText(*fit.freeBytes - fit.totalBytes()));
+    return QStringLiteral("✕ ") +
+           tr("%1 too much").arg(bytesText(fit.totalBytes() - *fit.freeBytes));
 }
 
 QString FitModel::cellText(int row, int column) const
@@ -291,7 +292,7 @@ void FitTable::fitColumns()
 
 QSize FitTable::sizeHint() const
 {
-    const int rows = m_model->rowCount() * kRowHeight;
+    const int rows = verticalHeader()->length();
     return {560, horizontalHeader()->sizeHint().height() + rows + 2 * frameWidth()};
 }
 

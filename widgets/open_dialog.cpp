@@ -313,13 +313,17 @@ void OpenDialog::showPreview()
             m_summary->setPreview(*m_preview, choice());
         else
             m_summary->showMessage(QStringLiteral("✕ ") + tr("This does not open"),
-                                   QString::fromStdString(m_preview->error));
+                                   QString::fromStdString(m_preview->error) +
+                                       QStringLiteral("\n\n") +
+                                       tr("The page Checks lists what passed and what failed."));
     }
     const int failed = m_checks->checks().count(CheckResult::Failed);
+    const int warned = m_checks->checks().count(CheckResult::Warning);
     const int total = m_checks->checks().rowCount();
-    m_pages->setTabText(1, failed > 0  ? tr("Chec&ks: ✕ %1 of %2").arg(failed).arg(total)
-                           : total > 0 ? tr("Chec&ks: ✓ %1").arg(total)
-                                       : tr("Chec&ks"));
+    m_pages->setTabText(1, failed > 0   ? tr("Chec&ks: ✕ %1 of %2").arg(failed).arg(total)
+                           : warned > 0 ? tr("Chec&ks: ! %1 of %2").arg(warned).arg(total)
+                           : total > 0  ? tr("Chec&ks: ✓ %1").arg(total)
+                                        : tr("Chec&ks"));
     showVerdict();
 }
 

@@ -203,6 +203,9 @@ void OpenOptions::setPreview(const OpenPreview& preview)
         preview.extendedPositions > 0
             ? tr("the model's, %1").arg(countText(preview.extendedPositions))
             : tr("the model's"));
+    // sizeHint() looks at no more than 18 letters of the text.
+    m_context->setMinimumWidth(
+        m_context->fontMetrics().horizontalAdvance(m_context->specialValueText()) + 44);
     showCost();
 }
 

@@ -248,9 +248,9 @@ private Q_SLOTS:
         QCOMPARE(text(last, FitModel::CacheColumn), QString("16.00"));
         QCOMPARE(text(last, FitModel::GrowthColumn), QString("0.50"));
         QCOMPARE(text(last, FitModel::TotalColumn), QString("20.75"));
-        QCOMPARE(text(last, FitModel::FirstDevice), QString("✕ 8.75 too much"));
-        QCOMPARE(text(last, FitModel::FirstDevice + 1), QString("✓ fits, 59.25 left"));
-        QCOMPARE(text(0, FitModel::FirstDevice), QString("✓ fits, 7.62 left"));
+        QCOMPARE(text(last, FitModel::FirstDevice), QString("✕ 8.75 GiB too much"));
+        QCOMPARE(text(last, FitModel::FirstDevice + 1), QString("✓ fits, 59.3 GiB left"));
+        QCOMPARE(text(0, FitModel::FirstDevice), QString("✓ fits, 7.62 GiB left"));
     }
 
     // At the sizes of small screens, and of large ones at 200 %, nothing is cut off.
