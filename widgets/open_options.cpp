@@ -130,12 +130,19 @@ void OpenOptions::buildContext()
 void OpenOptions::setRotaryOptions(const std::vector<RotaryOption>& options)
 {
     const QSignalBlocker blocker(m_rotary);
+    const QString chosen = m_rotary->currentData().toString();
     m_rotary->clear();
     m_rotary->addItem(tr("the file's"), QString());
+    auto* items = qobject_cast<QStandardItemModel*>(m_rotary->model());
     for (const RotaryOption& option : options) {
         m_rotary->addItem(QString::fromStdString(option.name), QString::fromStdString(option.name));
-        m_rotary->setItemData(m_rotary->count() - 1, option.takesFactor, Qt::UserRole + 1);
+        QStandardItem* item = items->item(m_rotary->count() - 1);
+        item->setData(option.takesFactor, Qt::UserRole + 1);
+        item->setToolTip(
+            QString::fromStdString(option.unusable.empty() ? option.meaning : option.unusable));
+        item->setEnabled(option.unusable.empty());
     }
+    selectData(*m_rotary, chosen);
     showFactor();
 }
 
@@ -199,6 +206,8 @@ void OpenOptions::setPreview(const OpenPreview& preview)
     m_preview = preview;
     if (!preview.devices.empty())
         setDevices(preview.devices);
+    if (!preview.rotaryOptions.empty())
+        setRotaryOptions(preview.rotaryOptions);
     m_context->setSpecialValueText(
         preview.extendedPositions > 0
             ? tr("the model's, %1").arg(countText(preview.extendedPositions))

@@ -9,6 +9,7 @@
 #include "engine/model/rotary_override.h"
 #include "engine/session/open_model.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <utility>
@@ -19,25 +20,33 @@ namespace {
 constexpr std::int64_t kChunkTokens = 512; // ChatRequest::chunkTokens
 constexpr std::uint64_t kBufferBytes = std::uint64_t{64} << 20;
 
-std::uint64_t elementsOf(const TensorInfo& tensor)
+bool isPlain(StorageType type)
 {
-    return tensor.data.size() / static_cast<std::uint64_t>(blockBytes(tensor.type));
+    return type == StorageType::F32 || type == StorageType::F16 || type == StorageType::BF16;
 }
 
 /// \param plainBytes  of a number of a matrix that is not in blocks; 0: as stored
+std::uint64_t weightBytes(const TensorInfo& tensor, std::uint64_t plainBytes)
+{
+    if (!isPlain(tensor.type))
+        return tensor.data.size();
+    const std::uint64_t elements =
+        tensor.data.size() / static_cast<std::uint64_t>(blockBytes(tensor.type));
+    if (tensor.shape.size() < 2)
+        return 4 * elements; // norms, biases and sinks are float32
+    return plainBytes == 0 ? tensor.data.size() : plainBytes * elements;
+}
+
 std::uint64_t weightBytes(const Checkpoint& checkpoint, std::uint64_t plainBytes)
 {
     std::uint64_t bytes = 0;
     for (const auto& file : checkpoint.files)
         for (const auto& [name, tensor] : file->tensors())
-            bytes += isQuantized(tensor.type)  ? tensor.data.size()
-                     : tensor.shape.size() < 2 ? 4 * elementsOf(tensor) // norms are float32
-                     : plainBytes == 0         ? tensor.data.size()
-                                               : plainBytes * elementsOf(tensor);
+            bytes += weightBytes(tensor, plainBytes);
     return bytes;
 }
 
-/// As Decoder's resolvedType() and Loader::computedType() have it.
+/// As Decoder's resolvedType() and WeightReader have it.
 std::vector<DtypeChoice> dtypeChoices(const Checkpoint& checkpoint)
 {
     const bool isFloat = checkpoint.storageSummary() == "F32";
@@ -141,13 +150,29 @@ std::string cacheText(const OpenPreview& preview)
     return text + " in float16 or bfloat16; twice that in float32 (arithmetic)";
 }
 
-void describeModel(OpenPreview& preview, const Checkpoint& checkpoint, const RotaryConfig& own)
+/// The schemes, with the reason where this model's file lacks what one needs.
+std::vector<RotaryOption> rotaryOptionsOf(const ModelConfig& config)
+{
+    std::vector<RotaryOption> options = rotaryOptions();
+    for (RotaryOption& option : options) {
+        try {
+            ModelConfig copy = config;
+            overrideRotary(copy, option.takesFactor ? option.name + ":2" : option.name);
+        } catch (const EngineError& error) {
+            option.unusable = error.what();
+        }
+    }
+    return options;
+}
+
+void describeModel(OpenPreview& preview, const Checkpoint& checkpoint, const ModelConfig& own)
 {
     const ModelConfig& config = checkpoint.config;
     preview.name = config.name;
     for (const auto& file : checkpoint.files)
         preview.fileBytes += file->sizeBytes();
-    preview.rotary = rotaryText(config.rotary);
+    preview.rotary = rotaryText(config);
+    preview.rotaryOptions = rotaryOptionsOf(own);
     preview.trainedPositions = config.trainedPositions;
     preview.extendedPositions = config.extendedPositions;
     preview.layers = layerGroups(config);
@@ -223,9 +248,13 @@ void describeFit(OpenPreview& preview, const OpenRequest& request)
 
 std::uint64_t workingRoom(const ModelConfig& config)
 {
-    const auto perToken = static_cast<std::uint64_t>(
-        4 * config.modelWidth + 2 * config.numHeads * config.headDim +
-        2 * config.numKvHeads * config.headDim + 3 * config.feedForwardDim);
+    std::int64_t inner = config.feedForwardDim;
+    if (config.experts)
+        inner = std::max(inner, config.experts->numActive * config.expertDim() +
+                                    config.experts->numShared * config.sharedExpertDim());
+    const auto perToken =
+        static_cast<std::uint64_t>(4 * config.modelWidth + 2 * config.numHeads * config.headDim +
+                                   2 * config.numKvHeads * config.headDim + 3 * inner);
     const auto logits = static_cast<std::uint64_t>(config.vocabularySize);
     return 4 * (kChunkTokens * perToken + logits) + kBufferBytes;
 }
@@ -243,7 +272,8 @@ std::vector<RotaryOption> rotaryOptions()
 {
     std::vector<RotaryOption> options;
     for (const RotaryChoice& choice : rotaryChoices())
-        options.push_back({choice.name, choice.takesFactor});
+        options.push_back(
+            {std::string(choice.name), std::string(choice.meaning), choice.hasFactor, {}});
     return options;
 }
 
@@ -286,7 +316,7 @@ PreviewedCheckpoint previewCheckpoint(const OpenRequest& request, const std::sto
         result.checkpoint = withRotary(own, request.rotary);
         preview.rotaryOverride = request.rotary;
         preview.warnings = own->warnings;
-        describeModel(preview, *result.checkpoint, own->config.rotary);
+        describeModel(preview, *result.checkpoint, own->config);
         describeText(preview, *result.checkpoint, request.tokenizerFile, log);
         goOn();
         describeFit(preview, request);

@@ -49,7 +49,9 @@ struct DeviceReading
 struct RotaryOption
 {
     std::string name;         ///< "linear"
+    std::string meaning;      ///< for people, a few words
     bool takesFactor = false; ///< then it is chosen as "linear:4"
+    std::string unusable;     ///< why this model cannot be rotated by it; empty where it can
 };
 
 /// What a checkpoint is and costs, from its headers alone: read in a fraction of a second, before
@@ -61,8 +63,9 @@ struct OpenPreview
     std::vector<PreviewLine> summary;
     std::string name;
     std::uint64_t fileBytes = 0;
-    std::string rotary;         ///< in force: "linear x2, base 10,000"
-    std::string rotaryOverride; ///< as chosen: "linear:2"; empty: the file's own
+    std::string rotary;                      ///< in force: "linear x2, base 10,000"
+    std::vector<RotaryOption> rotaryOptions; ///< what may be chosen instead
+    std::string rotaryOverride;              ///< as chosen: "linear:2"; empty: the file's own
     std::int64_t trainedPositions = 0;
     std::int64_t extendedPositions = 0; ///< with the rotary scheme in force; 0: not stated
     std::vector<PreviewLayers> layers;

@@ -64,7 +64,7 @@ struct Fixture
 {
     explicit Fixture(OpenPreview answer)
     {
-        dialog.setRotaryOptions({{"plain", false}, {"linear", true}});
+        dialog.setRotaryOptions({{"plain", "", false, ""}, {"linear", "", true, ""}});
         QObject::connect(&dialog, &OpenDialog::previewRequested, &dialog,
                          [this, answer](quint64 request, const QString& path, const QString& rope) {
                              asked << path + '|' + rope;
@@ -187,6 +187,21 @@ private Q_SLOTS:
         QComboBox* device = fixture.combo("Device");
         QCOMPARE(device->count(), 3);
         QVERIFY(!(device->model()->flags(device->model()->index(2, 0)) & Qt::ItemIsEnabled));
+    }
+
+    void aRotationThatTheFileLacksNumbersForCannotBeChosen()
+    {
+        OpenPreview preview = eightBillion(40 * kGiB);
+        preview.rotaryOptions = {{"linear", "divides positions", true, ""},
+                                 {"longrope", "lists", false, "the file has no lists"}};
+        Fixture fixture(preview);
+        fixture.dialog.setPath("/models/8b.gguf");
+        QComboBox* rotation = fixture.combo("Rotation");
+        QCOMPARE(rotation->count(), 3); // with the file's own
+        QVERIFY(rotation->model()->flags(rotation->model()->index(1, 0)) & Qt::ItemIsEnabled);
+        QVERIFY(!(rotation->model()->flags(rotation->model()->index(2, 0)) & Qt::ItemIsEnabled));
+        QCOMPARE(rotation->itemData(2, Qt::ToolTipRole).toString(),
+                 QString("the file has no lists"));
     }
 
     void typingAsksOnceAndALateAnswerIsDropped()

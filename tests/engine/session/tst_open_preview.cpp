@@ -184,6 +184,7 @@ private Q_SLOTS:
             QTest::addRow("float32 file, %s", dtype) << "gptosslite/tiny_a" << dtype;
             QTest::addRow("Q4_1 file, %s", dtype) << "gguf/llama_q4_1.gguf" << dtype;
             QTest::addRow("float16 file, %s", dtype) << "gguf/llama_f16.gguf" << dtype;
+            QTest::addRow("biases, %s", dtype) << "hf/families/qwen2" << dtype;
         }
     }
     void weightBytesAreThoseOfTheDecoder()
@@ -216,11 +217,22 @@ private Q_SLOTS:
             previewCheckpoint(requestFor(goldenPath("gptosslite/tiny_a"), "linear:0.5"));
         QVERIFY(!wrong.preview.opens() && wrong.checkpoint == nullptr);
         KVSCOPE_CONTAINS(QString::fromStdString(wrong.preview.error), "factor of 1 or more");
-        for (const RotaryOption& option : rotaryOptions()) { // each one offered is accepted
+    }
+
+    void everySchemeIsOfferedOrSaysWhyNot()
+    {
+        const auto own = previewCheckpoint(requestFor(goldenPath("hf/llama"))).preview;
+        QCOMPARE(own.rotaryOptions.size(), rotaryOptions().size());
+        int usable = 0;
+        for (const RotaryOption& option : own.rotaryOptions) {
             const std::string choice = option.name + (option.takesFactor ? ":2" : "");
-            QVERIFY2(previewCheckpoint(requestFor(goldenPath("hf/llama"), choice)).preview.opens(),
-                     choice.c_str());
+            const auto other =
+                previewCheckpoint(requestFor(goldenPath("hf/llama"), choice)).preview;
+            QVERIFY2(other.opens() == option.unusable.empty(), choice.c_str());
+            QCOMPARE(other.error, option.unusable);
+            usable += other.opens() ? 1 : 0;
         }
+        QVERIFY(usable >= 5 && usable < static_cast<int>(own.rotaryOptions.size()));
     }
 
     void whatDoesNotOpenSaysWhyWithItsChecks()
