@@ -126,7 +126,7 @@ ModelDescription describe(const OpenModel& model)
     text.trainedPositions = config.trainedPositions;
     text.extendedPositions = config.extendedPositions;
     text.contextLimit = model.contextLimit;
-    text.rotary = rotaryText(config.rotary);
+    text.rotary = rotaryText(config);
     text.rotaryOverride = model.rotaryOverride;
     text.vocabularySize = config.vocabularySize;
     text.weightBytes = model.decoder->weightBytes();
