@@ -188,10 +188,10 @@ void RingsPanel::paintMessage(QPainter& painter, const QRectF& area, const Theme
         paintEmptyState(painter, area, theme, tr("No model open"),
                         tr("Drop a file here, or press Ctrl+O."));
     else
-        paintEmptyState(
-            painter, area, theme, tr("This model has no windowed layers"),
-            tr("Every layer keeps every position. Open a GPT-OSS-Lite checkpoint to see "
-               "rings turn."));
+        paintEmptyState(painter, area, theme, tr("This model has no windowed layers"),
+                        tr("Every layer keeps every position. Models with sliding windows "
+                           "(GPT-OSS-Lite, gpt-oss, "
+                           "Gemma, Mistral v0.1) have rings that turn."));
 }
 
 void RingsPanel::paintScene(QPainter& painter, const QRectF& area, const Theme& theme) const
