@@ -37,7 +37,9 @@ public:
                 addField();
         }
         const std::size_t given = m_tuple != nullptr ? m_tuple->items.size() : 1;
-        if (m_used < given && m_values.asDict() == nullptr && !m_isNamed)
+        const bool isTaken = m_tuple == nullptr && // as in Python, where a list could be a mapping
+                             (m_values.asDict() != nullptr || m_values.asSequence() != nullptr);
+        if (m_used < given && !isTaken)
             fail("not all values are used by the format");
         return m_out.takeValue();
     }
@@ -68,7 +70,6 @@ private:
         if (value == nullptr)
             fail("the format's dict lacks a name");
         m_at = end + 1;
-        m_isNamed = true;
         return *value;
     }
 
@@ -148,7 +149,6 @@ private:
     TextBuilder m_out;
     std::size_t m_at = 0;
     std::size_t m_used = 0;
-    bool m_isNamed = false;
     bool m_hasZeros = false;
 };
 

@@ -124,7 +124,11 @@ Value format(Run& run, const Value& subject, const Arguments& arguments)
 Value truncate(Run& run, const Value& subject, const Arguments& arguments)
 {
     const BoundArguments bound("truncate", arguments, {"length", "killwords", "end", "leeway"});
-    const std::string text = toText(run.budget, subject);
+    const auto* given = subject.asText();
+    if (given == nullptr)
+        fail("'truncate' needs a text");
+    const std::string& text = *given;
+    run.budget.bytes(text.size());
     run.budget.scan(text.size());
     const std::string end = bound.find(2) == nullptr ? "..." : bound.text(2);
     const auto length = bound.integerOr(0, 255);

@@ -32,8 +32,8 @@ std::string keyTextAt(const Value& key, int depth)
         return "n" +
                (isWhole ? std::to_string(static_cast<std::int64_t>(*number)) : floatText(*number));
     }
-    if (key.isNone())
-        return "0";
+    if (key.isNone() || key.isUndefined())
+        return key.isNone() ? "0" : "u";
     const Sequence* sequence = key.asSequence();
     if (sequence == nullptr || sequence->kind != Sequence::Kind::Tuple || depth > 2)
         fail("a value of type '" + std::string(key.typeName()) + "' cannot be a key");
