@@ -12,6 +12,9 @@ Json presetJson(const CommonOptions& options, const Checkpoint& preset, std::int
 {
     const ModelConfig& c = preset.config;
     const KVBytes cache = kvBytes(c, c.extendedPositions, elementBytes);
+    const auto atFullLength = [&c](std::int64_t bytes) {
+        return kvBytes(c, c.extendedPositions, bytes).total();
+    };
     Json json = {{"path", options.model},
                  {"format", preset.format},
                  {"name", c.name},
@@ -35,7 +38,11 @@ Json presetJson(const CommonOptions& options, const Checkpoint& preset, std::int
                    {"windowed_layers", c.numLayers(LayerKind::Windowed)},
                    {"global_layers", c.numLayers(LayerKind::Global)},
                    {"bytes_at_full_length", cache.total()},
-                   {"bytes_at_full_length_all_global", cache.everyLayerFull}}},
+                   {"bytes_at_full_length_all_global", cache.everyLayerFull},
+                   {"bytes_at_full_length_by_dtype",
+                    {{"float32", atFullLength(4)},
+                     {"bfloat16", atFullLength(2)},
+                     {"float16", atFullLength(2)}}}}},
                  {"layers", layersJson(c, elementBytes)}};
     if (c.experts)
         json["experts"] = {{"routed", c.experts->numExperts},
