@@ -3,6 +3,7 @@
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/base/utf8.h"
+#include "engine/lab/presets.h"
 #include "engine/model/rotary_override.h"
 #include "engine/session/open_model.h"
 
@@ -17,6 +18,8 @@
 
 namespace kvscope {
 namespace {
+
+constexpr std::string_view kPresetPrefix = "preset:";
 
 std::int64_t parsedInteger(std::string_view text, const char* what)
 {
@@ -92,6 +95,30 @@ void addCommonOptions(CLI::App& command, CommonOptions& options, ModelArgument m
 std::shared_ptr<const Checkpoint> openFor(const CommonOptions& options)
 {
     return withRotary(openCheckpoint(options.model), options.rotary);
+}
+
+bool isPreset(const CommonOptions& options)
+{
+    return options.model.starts_with(kPresetPrefix);
+}
+
+std::shared_ptr<const Checkpoint> openOrPreset(const CommonOptions& options)
+{
+    if (!isPreset(options))
+        return openFor(options);
+    auto checkpoint = std::make_shared<Checkpoint>();
+    checkpoint->path = options.model;
+    checkpoint->format = "published shape";
+    checkpoint->config = presetConfig(options.model.substr(kPresetPrefix.size()));
+    return withRotary(std::move(checkpoint), options.rotary);
+}
+
+std::int64_t cacheElementBytes(const CommonOptions& options, const Checkpoint& checkpoint)
+{
+    const std::string& asked = options.cacheDtype != "auto" ? options.cacheDtype : options.dtype;
+    if (asked == "auto")
+        return checkpoint.storageSummary() == "F32" ? 4 : 2;
+    return asked == "float32" ? 4 : 2;
 }
 
 std::unique_ptr<Decoder> buildDecoder(const CommonOptions& options, const CliContext& context,

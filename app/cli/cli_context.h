@@ -56,6 +56,14 @@ void addCommonOptions(CLI::App& command, CommonOptions& options, ModelArgument m
 
 /// Opens the checkpoint with the rotary override applied.
 std::shared_ptr<const Checkpoint> openFor(const CommonOptions& options);
+/// Whether MODEL is "preset:NAME", which commands take that need no weights.
+bool isPreset(const CommonOptions& options);
+/// openFor, or the published shape as a checkpoint without files, the rotary override applied.
+/// \throws ArgumentError naming the presets where there is none of that name
+std::shared_ptr<const Checkpoint> openOrPreset(const CommonOptions& options);
+/// Bytes of one cached element where no decoder is built to ask, as Auto chooses them; of a shape
+/// alone 2.
+std::int64_t cacheElementBytes(const CommonOptions& options, const Checkpoint& checkpoint);
 /// Builds the decoder; progress goes to standard error when it takes longer than a second.
 std::unique_ptr<Decoder> buildDecoder(const CommonOptions& options, const CliContext& context,
                                       std::shared_ptr<const Checkpoint> checkpoint);
@@ -77,6 +85,7 @@ void addInspectCommand(CLI::App& app, CliContext& context);
 void addTokenizeCommand(CLI::App& app, CliContext& context);
 void addGenerateCommand(CLI::App& app, CliContext& context);
 void addScoreCommand(CLI::App& app, CliContext& context);
+void addLimitsCommand(CLI::App& app, CliContext& context);
 void addKvCacheCommand(CLI::App& app, CliContext& context);
 void addBenchCommand(CLI::App& app, CliContext& context);
 

@@ -1,4 +1,6 @@
 #include "app/cli/cli_context.h"
+#include "app/cli/inspect_preset.h"
+#include "app/cli/layers_output.h"
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/model/rotary_override.h"
@@ -40,23 +42,6 @@ std::string summaryLine(const OpenPreview& preview, const std::string& label)
         if (line.label == label)
             return line.value;
     return "none";
-}
-
-Json layersJson(const ModelConfig& config, std::int64_t elementBytes)
-{
-    Json layers = Json::array();
-    for (std::size_t i = 0; i < config.layers.size(); ++i) {
-        const LayerConfig& layer = config.layers[i];
-        const bool isWindowed = layer.kind == LayerKind::Windowed;
-        layers.push_back({{"layer", i},
-                          {"kind", isWindowed ? "windowed" : "global"},
-                          {"cache", isWindowed ? "ring" : "growing"},
-                          {"window", isWindowed ? Json(layer.window) : Json(nullptr)},
-                          {"cache_bytes_per_token", config.cacheBytesPerToken(elementBytes)},
-                          {"sink", layer.hasSink},
-                          {"identity_rotary_pairs", layer.identityPairs}});
-    }
-    return layers;
 }
 
 Json checksJson(const std::vector<CheckEntry>& checks)
@@ -150,22 +135,6 @@ Json inspectJson(const InspectOptions& options, const PreviewedCheckpoint& inspe
     if (options.showsChecks)
         json["checks"] = checksJson(preview.checks);
     return json;
-}
-
-/// Layers that are alike, as ranges: "0, 2, 4 ... windowed 128".
-void printLayers(std::ostream& out, const ModelConfig& config, std::int64_t elementBytes)
-{
-    out << "  layer  kind      cache    window  bytes/token  sink\n";
-    for (std::size_t i = 0; i < config.layers.size(); ++i) {
-        const LayerConfig& layer = config.layers[i];
-        const bool isWindowed = layer.kind == LayerKind::Windowed;
-        out << "  " << std::setw(5) << i << "  " << std::left << std::setw(8)
-            << (isWindowed ? "windowed" : "global") << "  " << std::setw(7)
-            << (isWindowed ? "ring" : "growing") << std::right << "  " << std::setw(6)
-            << (isWindowed ? formatCount(layer.window) : "-") << "  " << std::setw(11)
-            << formatCount(config.cacheBytesPerToken(elementBytes)) << "  "
-            << (layer.hasSink ? "yes" : "no") << '\n';
-    }
 }
 
 void printCheck(std::ostream& out, const CheckEntry& check)
@@ -273,7 +242,10 @@ void addInspectCommand(CLI::App& app, CliContext& context)
     addCommonOptions(*command, options->common, ModelArgument::Required);
     command->add_flag("--checks", options->showsChecks,
                       "list each check made of its files, also of those that do not open");
-    command->callback([options, &context] { inspect(*options, context); });
+    command->callback([options, &context] {
+        isPreset(options->common) ? inspectPreset(options->common, context)
+                                  : inspect(*options, context);
+    });
 }
 
 } // namespace kvscope

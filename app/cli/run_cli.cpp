@@ -70,6 +70,7 @@ int runCli(int argc, const char* const* argv, std::ostream& out, std::ostream& e
     addGenerateCommand(app, context);
     addScoreCommand(app, context);
     addKvCacheCommand(app, context);
+    addLimitsCommand(app, context);
     addBenchCommand(app, context);
     if (argc > 1 && argv[1][0] != '-' && !isCommand(app, argv[1])) {
         err << "error: there is no command '" << argv[1] << "'; kvscope-cli --help lists them\n";

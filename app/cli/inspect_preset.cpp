@@ -1,0 +1,87 @@
+#include "app/cli/inspect_preset.h"
+
+#include "app/cli/layers_output.h"
+#include "engine/base/units.h"
+#include "engine/lab/memory_costs.h"
+#include "engine/model/rotary_override.h"
+
+namespace kvscope {
+namespace {
+
+Json presetJson(const CommonOptions& options, const Checkpoint& preset, std::int64_t elementBytes)
+{
+    const ModelConfig& c = preset.config;
+    const KVBytes cache = kvBytes(c, c.extendedPositions, elementBytes);
+    const auto atFullLength = [&c](std::int64_t bytes) {
+        return kvBytes(c, c.extendedPositions, bytes).total();
+    };
+    Json json = {{"path", options.model},
+                 {"format", preset.format},
+                 {"name", c.name},
+                 {"family", c.architecture},
+                 {"parameters", {{"total", c.totalParameters()}, {"active", c.activeParameters()}}},
+                 {"shape",
+                  {{"layers", c.numLayers()},
+                   {"width", c.modelWidth},
+                   {"query_heads", c.numHeads},
+                   {"kv_heads", c.numKvHeads},
+                   {"head_dim", c.headDim},
+                   {"feed_forward", c.feedForwardDim},
+                   {"vocabulary", c.vocabularySize},
+                   {"tied_head", c.hasTiedHead}}},
+                 {"experts", nullptr},
+                 {"trained_positions", c.trainedPositions},
+                 {"extended_positions", c.extendedPositions},
+                 {"rope", rotaryText(c)},
+                 {"cache",
+                  {{"bytes_per_element", elementBytes},
+                   {"windowed_layers", c.numLayers(LayerKind::Windowed)},
+                   {"global_layers", c.numLayers(LayerKind::Global)},
+                   {"bytes_at_full_length", cache.total()},
+                   {"bytes_at_full_length_all_global", cache.everyLayerFull},
+                   {"bytes_at_full_length_by_dtype",
+                    {{"float32", atFullLength(4)},
+                     {"bfloat16", atFullLength(2)},
+                     {"float16", atFullLength(2)}}}}},
+                 {"layers", layersJson(c, elementBytes)}};
+    if (c.experts)
+        json["experts"] = {{"routed", c.experts->numExperts},
+                           {"active", c.experts->numActive},
+                           {"shared", c.experts->numShared}};
+    return json;
+}
+
+void printPreset(std::ostream& out, const Checkpoint& preset, std::int64_t elementBytes)
+{
+    const ModelConfig& c = preset.config;
+    const KVBytes cache = kvBytes(c, c.extendedPositions, elementBytes);
+    out << "name        " << c.name << "\nfamily      " << c.architecture << ", " << preset.format
+        << ", no weights\nparameters  " << formatCount(c.totalParameters()) << ", "
+        << formatCount(c.activeParameters()) << " active per token\nshape       " << summary(c)
+        << "\npositions   " << formatCount(c.trainedPositions) << " trained";
+    if (c.extendedPositions > c.trainedPositions)
+        out << ", extended to " << formatCount(c.extendedPositions);
+    out << "\nrotation    " << rotaryText(c) << "\ncache       "
+        << formatCount(c.numLayers(LayerKind::Windowed)) << " windowed and "
+        << formatCount(c.numLayers(LayerKind::Global)) << " global layers, "
+        << formatBytes(cache.total()) << " at " << formatCount(c.extendedPositions)
+        << " positions (arithmetic)";
+    if (cache.total() < cache.everyLayerFull)
+        out << ", " << formatBytes(cache.everyLayerFull) << " with every layer at full length";
+    out << "\n\n";
+    printLayers(out, c, elementBytes);
+}
+
+} // namespace
+
+void inspectPreset(const CommonOptions& options, const CliContext& context)
+{
+    const auto preset = openOrPreset(options);
+    const std::int64_t elementBytes = cacheElementBytes(options, *preset);
+    if (options.isJson)
+        context.out << jsonLine(presetJson(options, *preset, elementBytes));
+    else
+        printPreset(context.out, *preset, elementBytes);
+}
+
+} // namespace kvscope

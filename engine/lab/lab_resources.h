@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kvscope {
+
+/// Something short that can be asked for, in two wordings of ours.
+struct NeedleFact
+{
+    std::string id;                        ///< "ferry"
+    std::array<std::string, 2> statements; ///< sentences that hold the answer
+    std::array<std::string, 2> questions;  ///< that do not
+    std::string answer;                    ///< ASCII digits
+};
+
+/// What needle tests are put together from.
+struct NeedleMaterial
+{
+    std::vector<NeedleFact> facts;
+    std::vector<std::string> filler; ///< sentences without a digit
+};
+
+/// Where the program's texts and facts lie: $KVSCOPE_RESOURCES, or the folder known when building.
+std::filesystem::path resourceFolder();
+
+/// Reads facts and filler (resources/needle/facts.json, or a file of that form) and checks that the
+/// test they make is a fair one: every statement states its answer and no other number, no question
+/// and no filler sentence holds a digit, no two facts share an answer or an id.
+/// \throws CheckpointError naming the file and the fact
+NeedleMaterial readNeedleMaterial(const std::filesystem::path& file);
+
+/// The built-in prose: Northanger Abbey, see resources/texts/README.md. UTF-8.
+/// \throws ArgumentError where it is missing, saying what to do
+std::string readBuiltInText();
+
+/// What results call it.
+inline constexpr std::string_view kBuiltInTextName = "Northanger Abbey (built in)";
+
+} // namespace kvscope

@@ -1,0 +1,128 @@
+#include "engine/lab/memory_costs.h"
+
+#include "engine/base/errors.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <limits>
+#include <string>
+
+namespace kvscope {
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+[[noreturn]] void throwTooMany()
+{
+    throw ArgumentError("The limits cannot count more than 2^63 bytes; a length is too large.");
+}
+
+std::uint64_t checkedProduct(std::initializer_list<std::int64_t> factors)
+{
+    std::int64_t product = 1;
+    for (const std::int64_t factor : factors)
+        if (__builtin_mul_overflow(product, factor, &product))
+            throwTooMany();
+    return static_cast<std::uint64_t>(product);
+}
+
+void check(std::int64_t tokens, std::int64_t elementBytes)
+{
+    if (tokens < 1)
+        throw ArgumentError("A context length must be at least 1 token, got " +
+                            std::to_string(tokens) + ".");
+    if (elementBytes < 1)
+        throw ArgumentError("An element must have at least 1 byte, got " +
+                            std::to_string(elementBytes) + ".");
+}
+
+std::int64_t keptPositions(const LayerConfig& layer, std::int64_t tokens)
+{
+    return layer.kind == LayerKind::Windowed ? std::min(tokens, layer.window) : tokens;
+}
+
+/// Positions that all windowed layers keep together.
+std::int64_t windowedPositions(const ModelConfig& config, std::int64_t tokens)
+{
+    std::int64_t positions = 0;
+    for (const LayerConfig& layer : config.layers)
+        if (layer.kind == LayerKind::Windowed &&
+            __builtin_add_overflow(positions, keptPositions(layer, tokens), &positions))
+            throwTooMany();
+    return positions;
+}
+
+/// Whether a cache of `tokens` fits; what cannot be counted does not.
+bool fits(const ModelConfig& config, std::int64_t tokens, std::uint64_t available,
+          std::int64_t elementBytes)
+{
+    const auto perPosition = static_cast<std::uint64_t>(config.cacheBytesPerToken(elementBytes));
+    std::uint64_t left = available / perPosition; // positions over all layers
+    for (const LayerConfig& layer : config.layers) {
+        const auto kept = static_cast<std::uint64_t>(keptPositions(layer, tokens));
+        if (kept > left)
+            return false;
+        left -= kept;
+    }
+    return true;
+}
+
+} // namespace
+
+KVBytes kvBytes(const ModelConfig& config, std::int64_t tokens, std::int64_t elementBytes)
+{
+    check(tokens, elementBytes);
+    const std::int64_t perPosition = config.cacheBytesPerToken(elementBytes);
+    // The largest of the figures, so that the others cannot overflow.
+    const std::int64_t sharing = config.numHeads / config.numKvHeads;
+    checkedProduct({perPosition, sharing, config.numLayers(), tokens});
+    KVBytes bytes;
+    bytes.global = checkedProduct({perPosition, config.numLayers(LayerKind::Global), tokens});
+    bytes.windowed = checkedProduct({perPosition, windowedPositions(config, tokens)});
+    bytes.everyLayerFull = checkedProduct({perPosition, config.numLayers(), tokens});
+    bytes.unshared = bytes.total() * static_cast<std::uint64_t>(sharing);
+    return bytes;
+}
+
+ContextFit longestContext(const ModelConfig& config, std::uint64_t budgetBytes,
+                          std::uint64_t weightBytes, std::int64_t elementBytes)
+{
+    check(1, elementBytes);
+    if (weightBytes > budgetBytes)
+        return {.weightsFit = false};
+    const std::uint64_t available = budgetBytes - weightBytes;
+    if (fits(config, kMost, available, elementBytes))
+        return {.isUnbounded = true, .tokens = kMost};
+    std::int64_t fitting = 0;
+    std::int64_t tooLong = kMost;
+    while (tooLong - fitting > 1) {
+        const std::int64_t middle = fitting + (tooLong - fitting) / 2;
+        (fits(config, middle, available, elementBytes) ? fitting : tooLong) = middle;
+    }
+    return {.tokens = fitting};
+}
+
+std::uint64_t allLogitsBytes(const ModelConfig& config, std::int64_t tokens,
+                             std::int64_t elementBytes)
+{
+    check(tokens, elementBytes);
+    return checkedProduct({config.vocabularySize, tokens, elementBytes});
+}
+
+double scoresBytes(const ModelConfig& config, std::int64_t tokens, std::int64_t elementBytes)
+{
+    check(tokens, elementBytes);
+    const auto count = static_cast<double>(tokens);
+    return count * count * static_cast<double>(config.numHeads * elementBytes);
+}
+
+double concatenationBytes(const ModelConfig& config, std::int64_t tokens, std::int64_t elementBytes)
+{
+    check(tokens, elementBytes);
+    const auto count = static_cast<double>(tokens);
+    return count * (count - 1.0) / 2.0 *
+           static_cast<double>(config.cacheBytesPerToken(elementBytes)) *
+           static_cast<double>(config.numLayers());
+}
+
+} // namespace kvscope
