@@ -138,7 +138,7 @@ private Q_SLOTS:
         row("it never ends",
             loop("{% for i in range(99999) %}{% for j in range(99999) %}"
                  "{% endfor %}{% endfor %}{{ m.content }}"),
-            "it makes too much text");
+            "it takes too many steps");
         row("it leaves out the question", "Hello.", "leaves out what the user says");
         row("not Jinja at all", "{{{{%%", "line 1");
     }
