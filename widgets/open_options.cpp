@@ -89,6 +89,9 @@ void OpenOptions::buildRotation()
                  tr("Positions are rotated in by the file's scheme, or by another one put in "
                     "its place: every result then says so."),
                  *m_lower);
+    // Its longest name would push the context out of a narrow dialog; the list shows it whole.
+    m_rotary->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_rotary->setMinimumContentsLength(7);
     m_factor->setRange(1.0, 1024.0);
     m_factor->setValue(2.0);
     m_factor->setDecimals(2);
@@ -107,7 +110,7 @@ void OpenOptions::buildRotation()
 
 void OpenOptions::buildContext()
 {
-    auto* label = new QLabel(tr("Ma&ximum context"));
+    auto* label = new QLabel(tr("Conte&xt"));
     label->setBuddy(m_context);
     m_context->setRange(0, kMostContext);
     m_context->setSingleStep(kContextStep);

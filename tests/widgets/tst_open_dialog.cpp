@@ -264,7 +264,7 @@ private Q_SLOTS:
         QCOMPARE(text(last, FitModel::GrowthColumn), QString("0.50"));
         QCOMPARE(text(last, FitModel::TotalColumn), QString("20.75"));
         QCOMPARE(text(last, FitModel::FirstDevice), QString("✕ 8.75 GiB too much"));
-        QCOMPARE(text(last, FitModel::FirstDevice + 1), QString("✓ fits, 59.3 GiB left"));
+        QCOMPARE(text(last, FitModel::FirstDevice + 1), QString("✓ fits, 59.2 GiB left"));
         QCOMPARE(text(0, FitModel::FirstDevice), QString("✓ fits, 7.62 GiB left"));
     }
 
@@ -294,7 +294,12 @@ private Q_SLOTS:
                     continue;
                 const QRect place(control->mapTo(&fixture.dialog, QPoint(0, 0)), control->size());
                 QVERIFY2(fixture.dialog.rect().contains(place),
-                         qPrintable(control->accessibleName() + control->objectName()));
+                         qPrintable(QStringLiteral("%1 ends at %2, %3 of %4, %5")
+                                        .arg(control->accessibleName() + control->objectName())
+                                        .arg(place.right())
+                                        .arg(place.bottom())
+                                        .arg(size.width())
+                                        .arg(size.height())));
                 QVERIFY(control->width() >= control->minimumSizeHint().width());
             }
         }
