@@ -1,6 +1,7 @@
 #include "app/cli/run_cli.h"
 
 #include "app/cli/cli_context.h"
+#include "app/cli/lab_options.h"
 #include "engine/base/errors.h"
 
 #include <c10/core/InferenceMode.h>
@@ -72,6 +73,10 @@ int runCli(int argc, const char* const* argv, std::ostream& out, std::ostream& e
     addKvCacheCommand(app, context);
     addLimitsCommand(app, context);
     addBenchCommand(app, context);
+    addLatencyCommand(app, context);
+    addPositionsCommand(app, context);
+    addUseCommand(app, context);
+    addTruncateCommand(app, context);
     if (argc > 1 && argv[1][0] != '-' && !isCommand(app, argv[1])) {
         err << "error: there is no command '" << argv[1] << "'; kvscope-cli --help lists them\n";
         return kWrongUsage;

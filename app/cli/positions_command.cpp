@@ -1,0 +1,234 @@
+#include "app/cli/lab_options.h"
+#include "engine/base/units.h"
+#include "engine/lab/positions.h"
+#include "engine/lab/run_record_identity.h"
+#include "engine/model/rotary_override.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <limits>
+#include <memory>
+
+namespace kvscope {
+namespace {
+
+constexpr std::size_t kMostSchemes = 2; // side by side, with their difference
+
+struct PositionsArguments
+{
+    CommonOptions common;
+    LabTextOptions text;
+    RecordOptions record;
+    PositionsOptions options;
+    std::vector<std::string> rotaries; ///< --rope, once or twice; none: the file's own
+};
+
+std::shared_ptr<const Checkpoint> withScheme(const std::shared_ptr<const Checkpoint>& checkpoint,
+                                             const std::string& rotary, std::size_t index)
+{
+    auto chosen = withRotary(checkpoint, rotary);
+    if (index == 0)
+        return chosen;
+    auto quiet = std::make_shared<Checkpoint>(*chosen); // its warnings were told with the first
+    quiet->warnings.clear();
+    return quiet;
+}
+
+/// The losses of one scheme that a resumed record holds, or nothing where some are missing.
+std::optional<std::vector<double>> recordedLosses(const RunRecord& record, std::size_t series,
+                                                  std::size_t numPositions)
+{
+    constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+    std::vector<double> nll(numPositions, kMissing);
+    for (const Json& event : record.earlierEvents()) {
+        if (event.value("kind", "") != "chunk" || event.value("series", -1) != int(series))
+            continue;
+        const auto first = event.value("first", std::size_t{0});
+        const Json& part = event.at("nll");
+        for (std::size_t i = 0; i < part.size() && first < numPositions - i; ++i)
+            nll[first + i] = part[i].is_number() ? part[i].get<double>() : kMissing;
+    }
+    if (std::any_of(nll.begin(), nll.end(), [](double value) { return std::isnan(value); }))
+        return std::nullopt;
+    return nll;
+}
+
+PositionsSeries measureScheme(Decoder& decoder, const PositionsArguments& arguments,
+                              const std::vector<TokenId>& ids, std::size_t index, RunRecord* record,
+                              const CliContext& context)
+{
+    if (record != nullptr)
+        if (auto nll = recordedLosses(*record, index, ids.size() - 1))
+            return positionsSeries(decoder.config(), std::move(*nll), arguments.options);
+    ProgressLines progress(context.err, rotaryText(decoder.config()));
+    PositionsObserver observer;
+    observer.progressed = [&](const PrefillProgress& done) { progress.tell(done); };
+    if (record != nullptr)
+        observer.scored = [&](const ScoredPositions& part) {
+            record->append("chunk", {{"series", index},
+                                     {"rope", rotaryText(decoder.config())},
+                                     {"first", part.firstPosition},
+                                     {"nll", part.nll}});
+        };
+    return measurePositions(decoder, ids, arguments.options, observer, context.stop);
+}
+
+Json binJson(const PositionBin& bin)
+{
+    Json json = {{"first", bin.first}, {"end", bin.end}};
+    json.update(meanJson(bin.nll));
+    json["perplexity"] = bin.perplexity();
+    json["beyond_trained"] = bin.isBeyondTrained;
+    return json;
+}
+
+enum class Losses { Kept, LeftOut };
+
+Json seriesJson(const PositionsSeries& series, Losses losses)
+{
+    Json json = {{"rope", series.rotary},
+                 {"trained_positions", series.trainedPositions},
+                 {"extended_positions", series.extendedPositions},
+                 {"window", series.window},
+                 {"whole", series.isWhole},
+                 {"chunk", series.chunkTokens},
+                 {"seconds", series.seconds},
+                 {"first_half", meanJson(series.firstHalf)},
+                 {"last_bin", meanJson(series.lastBin)},
+                 {"rise", series.rise()},
+                 {"behaves", series.behaves()},
+                 {"bins", Json::array()}};
+    for (const PositionBin& bin : series.bins)
+        json["bins"].push_back(binJson(bin));
+    if (losses == Losses::Kept)
+        json["nll"] = series.nll;
+    return json;
+}
+
+Json reportJson(const PositionsReport& report, Losses losses)
+{
+    Json json = {{"tokens", report.tokens}, {"series", Json::array()}};
+    for (const PositionsSeries& series : report.series)
+        json["series"].push_back(seriesJson(series, losses));
+    json["differences"] = Json::array();
+    for (const PositionsDifference& bin : report.differences) {
+        Json row = {{"first", bin.first}, {"end", bin.end}};
+        row.update(meanJson(bin.nll));
+        json["differences"].push_back(row);
+    }
+    return json;
+}
+
+std::string rangeText(std::int64_t first, std::int64_t end)
+{
+    return formatCount(first) + " - " + formatCount(end);
+}
+
+void printSeries(std::ostream& out, const PositionsSeries& series)
+{
+    out << '\n' << series.rotary << (series.isWhole ? ", rotated for the whole length" : "");
+    if (series.trainedPositions > 0)
+        out << "; trained on " << formatCount(series.trainedPositions) << " positions";
+    if (series.window > 0)
+        out << "; windows of " << formatCount(series.window);
+    out << "\n          positions       nll        s.e.     95 % interval      perplexity\n";
+    for (const PositionBin& bin : series.bins)
+        out << std::setw(19) << rangeText(bin.first, bin.end) << std::setw(10)
+            << fixedText(bin.nll.mean, 3) << std::setw(12) << fixedText(bin.nll.standardError, 4)
+            << "     [" << fixedText(bin.nll.low, 3) << ", " << fixedText(bin.nll.high, 3) << ']'
+            << std::setw(14) << fixedText(bin.perplexity(), 2)
+            << (bin.isBeyondTrained ? "   beyond the trained length" : "") << '\n';
+    out << "last bin less first half: " << fixedText(series.rise(), 3)
+        << " nats: " << (series.behaves() ? "behaves" : "does not behave") << " (the line is "
+        << fixedText(kBehavesNats, 1) << ")\n";
+}
+
+void printReport(std::ostream& out, const PositionsReport& report)
+{
+    out << formatCount(report.tokens) << " tokens, nll in nats per token\n";
+    for (const PositionsSeries& series : report.series)
+        printSeries(out, series);
+    if (report.differences.empty())
+        return;
+    out << "\nsecond less first, with its 95 % interval\n";
+    for (const PositionsDifference& bin : report.differences)
+        out << std::setw(19) << rangeText(bin.first, bin.end) << "   " << signedMeanText(bin.nll)
+            << '\n';
+}
+
+Json settingsJson(const PositionsArguments& arguments, const std::vector<TokenId>& ids)
+{
+    return {{"length", ids.size()},
+            {"ids_hash", idsHash(ids)},
+            {"chunk", arguments.options.chunkTokens},
+            {"whole", arguments.options.isWhole},
+            {"ropes", arguments.rotaries}};
+}
+
+void runPositions(PositionsArguments arguments, const CliContext& context)
+{
+    if (arguments.rotaries.size() > kMostSchemes)
+        throw CLI::ValidationError("--rope", "is given at most twice");
+    if (arguments.rotaries.empty())
+        arguments.rotaries.emplace_back();
+    const auto checkpoint = openCheckpoint(arguments.common.model);
+    for (const std::string& rotary : arguments.rotaries)
+        withRotary(checkpoint, rotary); // a wrong second choice is told before the first runs
+    const std::vector<TokenId> ids = labIds(arguments.common, arguments.text, *checkpoint);
+    std::optional<RunRecord> record;
+    Json json;
+    std::vector<PositionsSeries> series;
+    for (std::size_t i = 0; i < arguments.rotaries.size(); ++i) {
+        const auto decoder = buildDecoder(arguments.common, context,
+                                          withScheme(checkpoint, arguments.rotaries[i], i));
+        if (i == 0) {
+            requirePositionsRunnable(*decoder, static_cast<std::int64_t>(ids.size()));
+            record = openRecord(arguments.record, arguments.common, context, *decoder, "positions",
+                                settingsJson(arguments, ids));
+            json = recipe(arguments.common, *decoder);
+        }
+        warnBeyondPositions(context, *decoder, static_cast<std::int64_t>(ids.size()));
+        series.push_back(
+            measureScheme(*decoder, arguments, ids, i, record ? &*record : nullptr, context));
+    }
+    const PositionsReport report = positionsReport(std::move(series));
+    if (record)
+        record->finish(reportJson(report, Losses::LeftOut));
+    if (!arguments.common.isJson)
+        return printReport(context.out, report);
+    json.update(reportJson(report, Losses::Kept));
+    context.out << jsonLine(json);
+}
+
+} // namespace
+
+void addPositionsCommand(CLI::App& app, CliContext& context)
+{
+    auto arguments = std::make_shared<PositionsArguments>();
+    CLI::App* command =
+        app.add_subcommand("positions", "Loss by position: whether the model behaves there");
+    addCommonOptions(*command, arguments->common, ModelArgument::Required);
+    command->remove_option(command->get_option("--rope"));
+    command
+        ->add_option("--rope", arguments->rotaries,
+                     "rotation instead of the checkpoint's: plain, linear:F, dynamic:F, yarn:F, "
+                     "llama3:F, longrope, gpt-oss-lite:F, none; twice: side by side")
+        ->allow_extra_args(false);
+    addLabTextOptions(*command, arguments->text);
+    command
+        ->add_option("--chunk", arguments->options.chunkTokens,
+                     "prefill chunk in tokens; 0: one shot")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command
+        ->add_option("--bins", arguments->options.numBins,
+                     "bins of equal width (default: doubling, the last octave halved)")
+        ->check(CLI::Range(std::int64_t{1}, kMostTokens));
+    command->add_flag("--whole", arguments->options.isWhole,
+                      "a rotation that follows the length is made for the whole length at once");
+    addRecordOptions(*command, arguments->record, Resuming::Possible);
+    command->callback([arguments, &context] { runPositions(*arguments, context); });
+}
+
+} // namespace kvscope

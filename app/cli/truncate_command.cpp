@@ -1,0 +1,112 @@
+#include "app/cli/lab_options.h"
+#include "engine/base/units.h"
+#include "engine/lab/run_record_identity.h"
+#include "engine/lab/truncation.h"
+
+#include <memory>
+
+namespace kvscope {
+namespace {
+
+struct TruncateArguments
+{
+    CommonOptions common;
+    LabTextOptions text;
+    RecordOptions record;
+    TruncationOptions options;
+};
+
+Json reportJson(const TruncationReport& report)
+{
+    const bool hasStale = report.staleReason.empty();
+    return {{"prompt_tokens", report.promptTokens},
+            {"keep", report.keepTokens},
+            {"drop", report.dropTokens},
+            {"kept_tokens", report.keptTokens},
+            {"reusable_prefix", report.reusablePrefix},
+            {"cache_reusable", report.cacheReusable},
+            {"next_tokens", report.nextTokens},
+            {"uncut", meanJson(report.uncut)},
+            {"recomputed", meanJson(report.recomputed)},
+            {"cut_cost", meanJson(report.cutCost)},
+            {"stale", hasStale ? meanJson(report.stale) : Json()},
+            {"stale_cost", hasStale ? meanJson(report.staleCost) : Json()},
+            {"stale_skipped", hasStale ? Json() : Json(report.staleReason)},
+            {"recompute_seconds", report.recomputeSeconds}};
+}
+
+void printReport(std::ostream& out, const TruncationReport& report)
+{
+    out << "a prompt of " << formatCount(report.promptTokens) << " tokens, cut to "
+        << formatCount(report.keptTokens) << ": the first " << formatCount(report.keepTokens)
+        << " kept, " << formatCount(report.dropTokens) << " behind them dropped\n"
+        << "exactly reusable: the first " << formatCount(report.reusablePrefix)
+        << " tokens; this model's cache gives " << formatCount(report.cacheReusable)
+        << "\n\nnll of the next " << formatCount(report.nextTokens) << " tokens, nats\n"
+        << "  whole prompt        " << fixedText(report.uncut.mean, 4) << "\n  cut, run anew       "
+        << fixedText(report.recomputed.mean, 4) << "   costs " << signedMeanText(report.cutCost)
+        << ", " << formatSeconds(report.recomputeSeconds) << " to run\n";
+    if (report.staleReason.empty())
+        out << "  cut, stale keys     " << fixedText(report.stale.mean, 4) << "   costs "
+            << signedMeanText(report.staleCost) << " more than running anew\n";
+    else
+        out << "  cut, stale keys     not possible: " << report.staleReason << '\n';
+}
+
+void runTruncate(const TruncateArguments& arguments, const CliContext& context)
+{
+    const auto checkpoint = openFor(arguments.common);
+    const std::vector<TokenId> ids = labIds(arguments.common, arguments.text, *checkpoint);
+    const auto decoder = buildDecoder(arguments.common, context, checkpoint);
+    warnBeyondPositions(context, *decoder, static_cast<std::int64_t>(ids.size()));
+    const TruncationOptions& options = arguments.options;
+    ProgressLines progress(context.err, "prompt");
+    PositionsObserver observer;
+    observer.progressed = [&](const PrefillProgress& done) { progress.tell(done); };
+    auto record = openRecord(arguments.record, arguments.common, context, *decoder, "truncate",
+                             {{"length", ids.size()},
+                              {"ids_hash", idsHash(ids)},
+                              {"keep", options.keepTokens},
+                              {"drop", options.dropTokens},
+                              {"next", options.nextTokens},
+                              {"chunk", options.chunkTokens}});
+    const TruncationReport report =
+        measureTruncation(*decoder, ids, options, observer, context.stop);
+    if (record)
+        record->finish(reportJson(report));
+    if (!arguments.common.isJson)
+        return printReport(context.out, report);
+    Json json = recipe(arguments.common, *decoder);
+    json.update(reportJson(report));
+    context.out << jsonLine(json);
+}
+
+} // namespace
+
+void addTruncateCommand(CLI::App& app, CliContext& context)
+{
+    auto arguments = std::make_shared<TruncateArguments>();
+    CLI::App* command = app.add_subcommand(
+        "truncate", "What survives a cut in a prompt's middle, and what stale keys cost");
+    addCommonOptions(*command, arguments->common, ModelArgument::Required);
+    addLabTextOptions(*command, arguments->text);
+    command
+        ->add_option("--keep", arguments->options.keepTokens, "tokens of the preserved beginning")
+        ->required()
+        ->check(CLI::Range(std::int64_t{0}, kMostTokens));
+    command->add_option("--drop", arguments->options.dropTokens, "tokens dropped behind it")
+        ->required()
+        ->check(CLI::Range(std::int64_t{1}, kMostTokens));
+    command
+        ->add_option("--next", arguments->options.nextTokens,
+                     "of the text's last tokens, scored behind the prompt")
+        ->check(CLI::Range(std::int64_t{1}, kMostTokens))
+        ->capture_default_str();
+    command->add_option("--chunk", arguments->options.chunkTokens, "prefill chunk; 0: one shot")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    addRecordOptions(*command, arguments->record, Resuming::None);
+    command->callback([arguments, &context] { runTruncate(*arguments, context); });
+}
+
+} // namespace kvscope

@@ -1,0 +1,131 @@
+#include "app/cli/lab_options.h"
+#include "engine/base/units.h"
+#include "engine/lab/run_record_identity.h"
+#include "engine/lab/use.h"
+
+#include <iomanip>
+#include <memory>
+
+namespace kvscope {
+namespace {
+
+struct UseArguments
+{
+    CommonOptions common;
+    LabTextOptions text;
+    RecordOptions record;
+    UseOptions options;
+};
+
+Json segmentJson(const UseSegment& segment)
+{
+    return {{"segment", segment.segment},
+            {"first_target", segment.firstTarget},
+            {"targets", segment.numTargets},
+            {"whole", meanJson(segment.whole)},
+            {"alone", meanJson(segment.alone)},
+            {"gain", meanJson(segment.gain)},
+            {"largest_difference", segment.largestDifference}};
+}
+
+Json reportJson(const UseReport& report)
+{
+    Json json = {{"tokens", report.tokens},
+                 {"segment_tokens", report.segmentTokens},
+                 {"chunk", report.chunkTokens},
+                 {"segments", Json::array()},
+                 {"gain", meanJson(report.gain)},
+                 {"smallest_segment_gain", report.smallestSegmentGain},
+                 {"largest_segment_gain", report.largestSegmentGain},
+                 {"perplexity_ratio", report.perplexityRatio()},
+                 {"first_segment_agrees", report.firstSegmentAgrees()},
+                 {"uses_context", report.usesContext()},
+                 {"seconds", report.seconds}};
+    for (const UseSegment& segment : report.segments)
+        json["segments"].push_back(segmentJson(segment));
+    return json;
+}
+
+void printReport(std::ostream& out, const UseReport& report)
+{
+    out << formatCount(report.tokens) << " tokens in " << report.segments.size() << " segments of "
+        << formatCount(report.segmentTokens)
+        << "; nll of each segment's second half, nats per token\n\n"
+        << " segment   targets from     whole     alone     alone - whole, 95 % interval\n";
+    for (const UseSegment& segment : report.segments)
+        out << std::setw(8) << segment.segment << std::setw(15) << formatCount(segment.firstTarget)
+            << std::setw(10) << fixedText(segment.whole.mean, 3) << std::setw(10)
+            << fixedText(segment.alone.mean, 3) << "     " << signedMeanText(segment.gain) << '\n';
+    out << "\ncheck: segment 0 "
+        << (report.firstSegmentAgrees()
+                ? "differs by exactly 0, as one computation must"
+                : "DIFFERS, though both are one computation: do not trust the rest")
+        << "\nsegments 1 to " << report.segments.size() - 1
+        << ": the whole text lowers the loss by " << signedMeanText(report.gain)
+        << " nats (segments from " << fixedText(report.smallestSegmentGain, 3) << " to "
+        << fixedText(report.largestSegmentGain, 3) << "), a perplexity "
+        << fixedText(report.perplexityRatio(), 2) << " times lower\n";
+}
+
+Json settingsJson(const UseArguments& arguments, const std::vector<TokenId>& ids)
+{
+    return {{"length", ids.size()},
+            {"ids_hash", idsHash(ids)},
+            {"segments", arguments.options.numSegments},
+            {"chunk", arguments.options.chunkTokens}};
+}
+
+void runUse(const UseArguments& arguments, const CliContext& context)
+{
+    const auto checkpoint = openFor(arguments.common);
+    const std::vector<TokenId> ids = labIds(arguments.common, arguments.text, *checkpoint);
+    const auto decoder = buildDecoder(arguments.common, context, checkpoint);
+    const auto length = static_cast<std::int64_t>(ids.size());
+    requireUseRunnable(*decoder, length, arguments.options);
+    warnBeyondPositions(context, *decoder, length);
+    if (const std::int64_t left = length % arguments.options.numSegments; left > 0)
+        context.err << "note: the last " << left << " of " << formatCount(length)
+                    << " tokens do not fill a segment and are not used\n";
+    auto record = openRecord(arguments.record, arguments.common, context, *decoder, "use",
+                             settingsJson(arguments, ids));
+    ProgressLines progress(context.err, "both passes");
+    UseObserver observer;
+    observer.progressed = [&](const PrefillProgress& done) { progress.tell(done); };
+    observer.measured = [&](const UseSegment& segment) {
+        if (record)
+            record->append("segment", segmentJson(segment));
+    };
+    const UseReport report = measureUse(*decoder, ids, arguments.options, observer, context.stop);
+    if (record)
+        record->finish(reportJson(report));
+    if (!arguments.common.isJson)
+        return printReport(context.out, report);
+    Json json = recipe(arguments.common, *decoder);
+    json.update(reportJson(report));
+    context.out << jsonLine(json);
+}
+
+} // namespace
+
+void addUseCommand(CLI::App& app, CliContext& context)
+{
+    auto arguments = std::make_shared<UseArguments>();
+    CLI::App* command = app.add_subcommand(
+        "use", "Whether distant text lowers the loss: the whole prefix against a segment alone");
+    addCommonOptions(*command, arguments->common, ModelArgument::Required);
+    addLabTextOptions(*command, arguments->text);
+    command
+        ->add_option("--segments", arguments->options.numSegments,
+                     "equal parts of the text, two or more")
+        ->check(CLI::Range(std::int64_t{2}, kMostTokens))
+        ->capture_default_str();
+    command
+        ->add_option("--chunk", arguments->options.chunkTokens,
+                     "prefill chunk in tokens; 0: a segment in one")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    addRecordOptions(*command, arguments->record, Resuming::None);
+    command->callback([arguments, &context] { runUse(*arguments, context); });
+}
+
+} // namespace kvscope

@@ -1,0 +1,279 @@
+#include "engine/lab/latency.h"
+
+#include "engine/base/errors.h"
+#include "engine/base/memory_reading.h"
+#include "engine/base/units.h"
+#include "engine/generate/generator.h"
+#include "engine/generate/prefill.h"
+#include "engine/kernels/bandwidth.h"
+#include "engine/lab/latency_fit.h"
+#include "engine/lab/latency_load.h"
+
+#include <ATen/Parallel.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <span>
+
+namespace kvscope {
+namespace {
+
+constexpr std::int64_t kWarmUpSteps = 2;
+
+/// What a one-shot prefill holds beside cache and weights: arithmetic, generously.
+std::uint64_t activationBytes(const ModelConfig& config, std::int64_t tokens)
+{
+    const std::int64_t inner =
+        config.experts ? config.experts->numActive * config.expertDim() + config.sharedExpertDim()
+                       : config.feedForwardDim;
+    const std::int64_t floats = 4 * config.modelWidth + 3 * inner +
+                                (2 * config.numHeads + 2 * config.numKvHeads) * config.headDim;
+    return static_cast<std::uint64_t>(tokens) * static_cast<std::uint64_t>(floats) * sizeof(float);
+}
+
+/// Why a prompt cannot be run, with the numbers; empty where it can.
+std::string reasonToSkip(const Decoder& decoder, std::int64_t tokens, std::int64_t chunkTokens)
+{
+    const ModelConfig& config = decoder.config();
+    if (config.hasLearnedPositions && tokens > config.trainedPositions)
+        return "beyond the " + formatCount(config.trainedPositions) + " learned positions";
+    try {
+        requireCacheFits(decoder, decoder.makeCache(), tokens);
+    } catch (const MemoryError& error) {
+        return error.what();
+    }
+    const std::int64_t atOnce = chunkTokens > 0 ? std::min(chunkTokens, tokens) : tokens;
+    const std::uint64_t needed = activationBytes(config, atOnce);
+    const auto freeBytes = readFreeHostMemory();
+    if (decoder.device().is_cpu() && freeBytes && needed > *freeBytes)
+        return "needs about " + formatBytes(needed) + " for activations, " +
+               formatBytes(*freeBytes) + " are free";
+    return {};
+}
+
+void requirePositive(const LatencyOptions& options)
+{
+    if (options.lengths.empty())
+        throw ArgumentError("latency needs at least one length");
+    for (const std::int64_t length : options.lengths)
+        if (length < 1)
+            throw ArgumentError("length " + std::to_string(length) + " is not positive");
+    if (options.repeats < 1 || options.decodeSteps < 1 || options.chunkTokens < 0)
+        throw ArgumentError("latency needs positive repeats and steps, and no negative chunk");
+}
+
+/// One run over all lengths.
+class LatencyRun
+{
+public:
+    LatencyRun(Decoder& decoder, const LatencyOptions& options, const LatencyObserver& observer,
+               std::stop_token stop)
+        : m_decoder(decoder)
+        , m_options(options)
+        , m_observer(observer)
+        , m_stop(std::move(stop))
+        , m_threads(at::get_num_threads())
+        , m_random(options.seed)
+    {
+        std::sort(m_options.lengths.begin(), m_options.lengths.end());
+        const auto repeated = std::unique(m_options.lengths.begin(), m_options.lengths.end());
+        m_options.lengths.erase(repeated, m_options.lengths.end());
+    }
+
+    LatencyReport run()
+    {
+        m_report.threads = m_threads;
+        if (m_decoder.device().is_cpu())
+            m_report.bandwidthBytesPerSecond = measureReadBandwidth(m_options.bandwidthBytes);
+        for (std::size_t i = 0; i < m_options.lengths.size(); ++i) {
+            runLength(m_options.lengths[i]);
+            if (m_observer.estimated)
+                m_observer.estimated(secondsLeft(i + 1));
+        }
+        sumUp();
+        return m_report;
+    }
+
+private:
+    void runLength(std::int64_t tokens)
+    {
+        std::optional<Context> context;
+        const bool hasChunks = m_options.chunkTokens > 0 && m_options.chunkTokens < tokens;
+        runRow(tokens, 0, context);
+        if (hasChunks)
+            runRow(tokens, m_options.chunkTokens, context);
+        if (context)
+            runDecode(*context);
+    }
+
+    /// \param context  that of the last timed run, for the decode steps; as it was where skipped
+    void runRow(std::int64_t tokens, std::int64_t chunkTokens, std::optional<Context>& context)
+    {
+        FirstTokenRow row;
+        row.tokens = tokens;
+        row.chunkTokens = chunkTokens;
+        const PrefillWork work = prefillWork(m_decoder.config(), tokens);
+        row.attentionShare = work.attention / work.total();
+        row.skipReason = reasonToSkip(m_decoder, tokens, chunkTokens);
+        for (std::int64_t i = 0; row.skipReason.empty() && i < m_options.repeats; ++i) {
+            context.reset(); // the old one's memory goes first
+            context.emplace(m_decoder.makeCache());
+            row.runs.push_back(timeFirstToken(*context, tokens, chunkTokens));
+            if (m_observer.prefilled)
+                m_observer.prefilled(tokens, chunkTokens, row.runs.back());
+        }
+        m_report.firstToken.push_back(summedUp(std::move(row)));
+        if (m_observer.rowDone)
+            m_observer.rowDone(m_report.firstToken.back());
+    }
+
+    TimedRun timeFirstToken(Context& context, std::int64_t tokens, std::int64_t chunkTokens)
+    {
+        GenerationRequest request;
+        request.chunkTokens = chunkTokens;
+        while (static_cast<std::int64_t>(request.prompt.size()) < tokens)
+            request.prompt.push_back(anyId());
+        context.plan(m_decoder, tokens);
+        const LoadWatch watch;
+        prefill(m_decoder, context, request, {}, m_stop).argmax().item<std::int64_t>();
+        const double seconds = watch.seconds();
+        return {seconds, watch.waitShare(m_threads)};
+    }
+
+    void runDecode(Context& context)
+    {
+        MixedKVCache& cache = context.cache();
+        const std::int64_t cached = cache.seqLen();
+        const std::int64_t learned = m_decoder.config().trainedPositions;
+        const std::int64_t steps = kWarmUpSteps + m_options.decodeSteps;
+        if (m_decoder.config().hasLearnedPositions && cached + steps > learned)
+            return;                    // the prompt left no positions to decode at
+        cache.reserve(cached + steps); // so that no step copies a growing array
+        ForwardOptions forward;
+        forward.stop = m_stop;
+        forward.plannedLength = context.plannedLength();
+        std::vector<TimedRun> timed;
+        for (std::int64_t step = 0; step < steps; ++step) {
+            const TokenId id = anyId();
+            const LoadWatch watch;
+            m_decoder.forward(idsTensor(&id, 1), &cache, forward).argmax().item<std::int64_t>();
+            const double seconds = watch.seconds();
+            if (step >= kWarmUpSteps)
+                timed.push_back({seconds, watch.waitShare(m_threads)});
+        }
+        DecodeStepRow row = decodeRow(cached, timed);
+        row.weightBytes = m_decoder.activeWeightBytes();
+        row.cacheBytes =
+            cacheBytesRead(m_decoder.config(), cached,
+                           static_cast<std::int64_t>(cache.options().dtype().itemsize()));
+        if (m_report.bandwidthBytesPerSecond > 0.0)
+            row.floorSeconds = static_cast<double>(row.weightBytes + row.cacheBytes) /
+                               m_report.bandwidthBytesPerSecond;
+        m_report.decode.push_back(row);
+        if (m_observer.decodeDone)
+            m_observer.decodeDone(row);
+    }
+
+    /// By the FLOPs of the lengths to come at the pace of those done.
+    double secondsLeft(std::size_t numDone) const
+    {
+        double done = 0.0;
+        double left = 0.0;
+        for (std::size_t i = 0; i < m_options.lengths.size(); ++i)
+            if (reasonToSkip(m_decoder, m_options.lengths[i], m_options.chunkTokens).empty())
+                (i < numDone ? done : left) +=
+                    prefillWork(m_decoder.config(), m_options.lengths[i]).total();
+        return done > 0.0 ? m_sinceStart.seconds() * left / done : 0.0;
+    }
+
+    void sumUp()
+    {
+        for (const std::int64_t chunk : {std::int64_t{0}, m_options.chunkTokens}) {
+            if (chunk == 0 && !m_report.fits.empty())
+                continue; // --chunk 0: there is one way only
+            if (auto fit = heldOutFit(m_decoder.config(), m_report.firstToken, chunk))
+                m_report.fits.push_back(*fit);
+        }
+        std::vector<double> cached;
+        std::vector<double> medians;
+        std::vector<double> floors;
+        for (const DecodeStepRow& row : m_report.decode) {
+            cached.push_back(static_cast<double>(row.cachedTokens) / 1000.0);
+            medians.push_back(row.medianSeconds);
+            floors.push_back(row.floorSeconds);
+        }
+        m_report.stepSecondsPer1000 = slopeOf(cached, medians);
+        m_report.floorSecondsPer1000 = slopeOf(cached, floors);
+    }
+
+    TokenId anyId()
+    {
+        const auto size = m_decoder.config().vocabularySize;
+        return std::uniform_int_distribution<TokenId>(0, size - 1)(m_random);
+    }
+
+    Decoder& m_decoder;
+    LatencyOptions m_options;
+    const LatencyObserver& m_observer;
+    std::stop_token m_stop;
+    int m_threads;
+    std::mt19937_64 m_random;
+    LoadWatch m_sinceStart;
+    LatencyReport m_report;
+};
+
+} // namespace
+
+std::uint64_t cacheBytesRead(const ModelConfig& config, std::int64_t cachedTokens,
+                             std::int64_t elementBytes)
+{
+    std::uint64_t positions = 0;
+    for (const LayerConfig& layer : config.layers)
+        positions += static_cast<std::uint64_t>(layer.kind == LayerKind::Windowed
+                                                    ? std::min(layer.window, cachedTokens)
+                                                    : cachedTokens);
+    return positions * static_cast<std::uint64_t>(config.cacheBytesPerToken(elementBytes));
+}
+
+FirstTokenRow summedUp(FirstTokenRow row)
+{
+    row.isDisturbed =
+        !row.runs.empty() && std::all_of(row.runs.begin(), row.runs.end(),
+                                         [](const TimedRun& run) { return run.isDisturbed(); });
+    for (const TimedRun& run : row.runs)
+        if ((row.isDisturbed || !run.isDisturbed()) &&
+            (row.bestSeconds == 0.0 || run.seconds < row.bestSeconds))
+            row.bestSeconds = run.seconds;
+    return row;
+}
+
+DecodeStepRow decodeRow(std::int64_t cachedTokens, const std::vector<TimedRun>& steps)
+{
+    DecodeStepRow row;
+    row.cachedTokens = cachedTokens;
+    row.numSteps = std::ssize(steps);
+    row.numDisturbed = std::count_if(steps.begin(), steps.end(),
+                                     [](const TimedRun& run) { return run.isDisturbed(); });
+    std::vector<double> seconds;
+    for (const TimedRun& run : steps)
+        if (row.isDisturbed() || !run.isDisturbed())
+            seconds.push_back(run.seconds);
+    std::sort(seconds.begin(), seconds.end());
+    const std::size_t middle = seconds.size() / 2;
+    row.medianSeconds =
+        seconds.size() % 2 == 1 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2.0;
+    row.bestSeconds = seconds.front();
+    return row;
+}
+
+LatencyReport measureLatency(Decoder& decoder, const LatencyOptions& options,
+                             const LatencyObserver& observer, std::stop_token stop)
+{
+    const c10::InferenceMode inference;
+    requirePositive(options);
+    return LatencyRun(decoder, options, observer, std::move(stop)).run();
+}
+
+} // namespace kvscope

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace kvscope {
+
+/// Whether other load took processors away from a piece of work.
+///
+/// Reads how long this process's threads were ready to run but not running: the second number of
+/// /proc/self/task/*/schedstat, in nanoseconds. That is what other load costs, and unlike the load
+/// average it is this process's and of this moment; unlike processor time over wall time it does
+/// not depend on how well the work spreads over its threads. Where the kernel does not keep it,
+/// every involuntary context switch (getrusage) counts 4 ms, about a scheduler's time slice.
+/// Source: Linux Documentation/scheduler/sched-stats.rst.
+class LoadWatch
+{
+public:
+    /// Starts now.
+    LoadWatch();
+    double seconds() const; ///< since the start
+    /// Waiting since the start over seconds() times `threads`: 0 to 1.
+    double waitShare(int threads) const;
+
+private:
+    std::chrono::steady_clock::time_point m_start;
+    double m_waited;
+};
+
+} // namespace kvscope

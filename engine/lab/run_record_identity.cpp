@@ -1,0 +1,120 @@
+#include "engine/lab/run_record_identity.h"
+
+#include "engine/model/rotary_override.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+namespace kvscope {
+namespace {
+
+/// FNV-1a, 64 bits. Source: Fowler, Noll, Vo (isthe.com/chongo/tech/comp/fnv).
+class Hash
+{
+public:
+    void add(std::span<const std::byte> bytes)
+    {
+        for (const std::byte byte : bytes)
+            m_state = (m_state ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3;
+    }
+    void add(std::int64_t number)
+    {
+        std::array<std::byte, 8> bytes{}; // whatever the machine's byte order
+        for (std::size_t i = 0; i < bytes.size(); ++i)
+            bytes[i] = static_cast<std::byte>(static_cast<std::uint64_t>(number) >> (8 * i));
+        add(bytes);
+    }
+    void add(std::string_view text)
+    {
+        add(static_cast<std::int64_t>(text.size()));
+        add(std::as_bytes(std::span(text)));
+    }
+    std::string text() const
+    {
+        std::array<char, 32> digits{};
+        std::snprintf(digits.data(), digits.size(), "fnv1a64:%016llx",
+                      static_cast<unsigned long long>(m_state));
+        return digits.data();
+    }
+
+private:
+    std::uint64_t m_state = 0xcbf29ce484222325;
+};
+
+void addShape(Hash& hash, const ModelConfig& config)
+{
+    hash.add(config.architecture);
+    for (const std::int64_t number :
+         {config.vocabularySize, config.modelWidth, config.numHeads, config.numKvHeads,
+          config.headDim, config.feedForwardDim, config.trainedPositions, config.numLayers()})
+        hash.add(number);
+    for (const LayerConfig& layer : config.layers)
+        hash.add(layer.window);
+}
+
+void addSamples(Hash& hash, std::span<const std::byte> data)
+{
+    constexpr std::size_t kPieces = 16;
+    constexpr std::size_t kPieceBytes = 64;
+    hash.add(static_cast<std::int64_t>(data.size()));
+    if (data.size() <= kPieces * kPieceBytes) {
+        hash.add(data);
+        return;
+    }
+    for (std::size_t piece = 0; piece < kPieces; ++piece) {
+        const std::size_t first = (data.size() - kPieceBytes) / (kPieces - 1) * piece;
+        const bool isLast = piece + 1 == kPieces;
+        hash.add(data.subspan(isLast ? data.size() - kPieceBytes : first, kPieceBytes));
+    }
+}
+
+} // namespace
+
+std::string modelHash(const Checkpoint& checkpoint)
+{
+    Hash hash;
+    addShape(hash, checkpoint.config);
+    std::map<std::string_view, const TensorInfo*> tensors; // however they are spread over shards
+    for (const auto& file : checkpoint.files)
+        for (const auto& [name, tensor] : file->tensors())
+            tensors.emplace(name, &tensor);
+    for (const auto& [name, tensor] : tensors) {
+        hash.add(name);
+        hash.add(storageName(tensor->type));
+        for (const std::int64_t size : tensor->shape)
+            hash.add(size);
+        addSamples(hash, tensor->data);
+    }
+    return hash.text();
+}
+
+std::string idsHash(std::span<const TokenId> ids)
+{
+    Hash hash;
+    for (const TokenId id : ids)
+        hash.add(id);
+    return hash.text();
+}
+
+RunHeader runHeader(const Decoder& decoder)
+{
+    RunHeader header;
+    header.model = decoder.config().name;
+    header.modelHash = modelHash(decoder.checkpoint());
+    header.device = decoder.device().str();
+    header.compute = decoder.computeDescription();
+    const auto cacheType = decoder.makeCache().options().dtype();
+    header.cacheDtype = cacheType == at::kFloat      ? "float32"
+                        : cacheType == at::kBFloat16 ? "bfloat16"
+                                                     : "float16";
+    header.rotary = rotaryText(decoder.config());
+    header.threads = at::get_num_threads();
+    return header;
+}
+
+} // namespace kvscope

@@ -1,0 +1,339 @@
+#include "app/cli/run_cli.h"
+#include "tests/support/golden_json.h"
+#include "tests/support/models.h"
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+using namespace kvscope;
+using Json = nlohmann::json;
+
+// The lab's commands as other programs use them, and the records they keep.
+class TestCliLab : public QObject
+{
+    Q_OBJECT
+
+    struct Result
+    {
+        int code = 0;
+        std::string out;
+        std::string err;
+        Json json() const { return Json::parse(out); }
+    };
+
+    static Result run(std::vector<std::string> arguments, std::stop_token stop = {})
+    {
+        arguments.insert(arguments.begin(), "kvscope-cli");
+        std::vector<const char*> argv;
+        for (const std::string& argument : arguments)
+            argv.push_back(argument.c_str());
+        std::ostringstream out;
+        std::ostringstream err;
+        const int code =
+            runCli(static_cast<int>(argv.size()), argv.data(), out, err, std::move(stop));
+        return {code, out.str(), err.str()};
+    }
+
+    /// "3,14,..." : `count` ids below 290.
+    static std::string someIds(int count)
+    {
+        std::string text;
+        for (int i = 0; i < count; ++i)
+            text += (i == 0 ? "" : ",") + std::to_string((i * i * 7 + 3 * i) % 290);
+        return text;
+    }
+
+    static std::vector<Json> linesOf(const std::string& path)
+    {
+        std::vector<Json> lines;
+        std::ifstream file(path);
+        for (std::string line; std::getline(file, line);)
+            lines.push_back(Json::parse(line));
+        return lines;
+    }
+
+    static std::string tiny() { return goldenPath("hf/llama"); }
+
+private Q_SLOTS:
+    void positionsAreTheLossesOfScore()
+    {
+        for (const char* chunk : {"0", "1", "7", "64"}) {
+            const Result result = run({"positions", tiny(), "--json", "--ids", someIds(80),
+                                       "--chunk", chunk, "--dtype", "float32"});
+            QVERIFY2(result.code == 0, result.err.c_str());
+            const Json json = result.json();
+            const Json score =
+                run({"score", tiny(), "--json", "--ids", someIds(80), "--dtype", "float32"}).json();
+            const auto got = json.at("series").at(0).at("nll").get<std::vector<double>>();
+            const auto want = score.at("nll").get<std::vector<double>>();
+            QCOMPARE(got.size(), want.size());
+            for (std::size_t i = 0; i < got.size(); ++i)
+                QVERIFY(std::abs(got[i] - want[i]) < 1e-4);
+            QCOMPARE(json.at("tokens").get<int>(), 80);
+            QCOMPARE(json.at("differences").size(), std::size_t{0});
+        }
+    }
+
+    void lengthTakesTheBeginning()
+    {
+        const Json json =
+            run({"positions", tiny(), "--json", "--ids", someIds(80), "--length", "33"}).json();
+        QCOMPARE(json.at("series").at(0).at("nll").size(), std::size_t{32});
+        const Json& bins = json.at("series").at(0).at("bins");
+        QCOMPARE(bins.at(0).at("end").get<int>(), 4); // 33 / 8
+        QCOMPARE(bins.back().at("end").get<int>(), 32);
+    }
+
+    void twoSchemesStandSideBySide()
+    {
+        const Result result =
+            run({"positions", tiny(), "--json", "--ids", someIds(60), "--rope", "plain", "--rope",
+                 "linear:2", "--bins", "3", "--dtype", "float32"});
+        QVERIFY2(result.code == 0, result.err.c_str());
+        const Json json = result.json();
+        QCOMPARE(json.at("series").size(), std::size_t{2});
+        QVERIFY(json.at("series").at(1).at("rope").get<std::string>().starts_with("linear"));
+        QCOMPARE(json.at("differences").size(), json.at("series").at(0).at("bins").size());
+        const auto first = json.at("series").at(0).at("nll").get<std::vector<double>>();
+        const auto second = json.at("series").at(1).at("nll").get<std::vector<double>>();
+        double sum = 0.0;
+        const int end = json.at("differences").at(0).at("end").get<int>();
+        for (int i = 0; i < end; ++i)
+            sum += second[static_cast<std::size_t>(i)] - first[static_cast<std::size_t>(i)];
+        const auto mean = json.at("differences").at(0).at("mean").get<double>();
+        QVERIFY(std::abs(mean - sum / end) < 1e-9 && mean != 0.0);
+        const Result text = run(
+            {"positions", tiny(), "--ids", someIds(60), "--rope", "plain", "--rope", "linear:2"});
+        QVERIFY(text.out.find("second less first") != std::string::npos);
+    }
+
+    void positionsKeepARecordAndTakeItUpAgain()
+    {
+        QTemporaryDir folder;
+        const std::string file = folder.filePath("positions.jsonl").toStdString();
+        const std::vector<std::string> arguments = {
+            "positions", tiny(),  "--json", "--ids",    someIds(60), "--chunk", "16",
+            "--rope",    "plain", "--rope", "linear:2", "--out",     file};
+        const Result whole = run(arguments);
+        QVERIFY2(whole.code == 0, whole.err.c_str());
+        const std::vector<Json> lines = linesOf(file);
+        QCOMPARE(lines.size(), std::size_t{1 + 2 * 4 + 1});
+        QCOMPARE(lines.front().at("experiment").get<std::string>(), std::string("positions"));
+        QCOMPARE(lines.front().at("kvscope").get<std::string>(), std::string("0.1.0"));
+        QCOMPARE(lines[1].at("kind").get<std::string>(), std::string("chunk"));
+        QCOMPARE(lines[1].at("nll").size(), std::size_t{16});
+        QCOMPARE(lines.back().at("line").get<std::string>(), std::string("summary"));
+
+        const Result refused = run(arguments);
+        QCOMPARE(refused.code, 1);
+        QVERIFY(refused.err.find("is there already") != std::string::npos);
+
+        // Cut in the second scheme: the first is taken from the record, the table is the same.
+        std::ofstream cut(file, std::ios::trunc);
+        for (std::size_t i = 0; i < 6; ++i)
+            cut << lines[i].dump() << '\n';
+        cut << "{\"line\":\"ev";
+        cut.close();
+        std::vector<std::string> resuming = arguments;
+        resuming.emplace_back("--resume");
+        const Result resumed = run(resuming);
+        QVERIFY2(resumed.code == 0, resumed.err.c_str());
+        QVERIFY(resumed.err.find("cut off or damaged") != std::string::npos);
+        for (const std::size_t i : {0, 1})
+            QCOMPARE(resumed.json().at("series").at(i).at("nll"),
+                     whole.json().at("series").at(i).at("nll"));
+        QCOMPARE(linesOf(file).size(), std::size_t{6 + 4 + 1});
+
+        std::vector<std::string> other = resuming;
+        other[6] = "8";
+        const Result differs = run(other);
+        QCOMPARE(differs.code, 1);
+        QVERIFY2(differs.err.find("setting chunk 16, this run has 8") != std::string::npos,
+                 differs.err.c_str());
+        std::vector<std::string> model = resuming;
+        model[1] = goldenPath("gguf/llama_f32.gguf");
+        QCOMPARE(run(model).code, 1);
+    }
+
+    void useDiffersByNothingInTheFirstSegment()
+    {
+        QTemporaryDir folder;
+        const std::string file = folder.filePath("use.jsonl").toStdString();
+        const Result result =
+            run({"use", tiny(), "--json", "--ids", someIds(67), "--segments", "4", "--out", file});
+        QVERIFY2(result.code == 0, result.err.c_str());
+        const Json json = result.json();
+        QCOMPARE(json.at("tokens").get<int>(), 64);
+        QVERIFY(json.at("first_segment_agrees").get<bool>());
+        QCOMPARE(json.at("segments").at(0).at("gain").at("mean").get<double>(), 0.0);
+        QVERIFY(result.err.find("the last 3 of 67 tokens") != std::string::npos);
+        QCOMPARE(linesOf(file).size(), std::size_t{1 + 4 + 1});
+        const Result text = run({"use", tiny(), "--ids", someIds(64), "--segments", "4"});
+        QVERIFY(text.out.find("differs by exactly 0") != std::string::npos);
+    }
+
+    void truncateReportsWhatSurvives()
+    {
+        const Result result = run({"truncate", tiny(), "--json", "--ids", someIds(116), "--keep",
+                                   "10", "--drop", "60", "--next", "16"});
+        QVERIFY2(result.code == 0, result.err.c_str());
+        const Json json = result.json();
+        QCOMPARE(json.at("prompt_tokens").get<int>(), 100);
+        QCOMPARE(json.at("kept_tokens").get<int>(), 40);
+        QCOMPARE(json.at("cache_reusable"), json.at("reusable_prefix"));
+        QCOMPARE(json.at("stale").at("count").get<int>(), 16);
+        const Result text = run({"truncate", tiny(), "--ids", someIds(116), "--keep", "10",
+                                 "--drop", "60", "--next", "16"});
+        QVERIFY(text.out.find("exactly reusable") != std::string::npos);
+    }
+
+    void latencyMeasuresAndPredicts()
+    {
+        QTemporaryDir folder;
+        const std::string file = folder.filePath("latency.jsonl").toStdString();
+        const Result result = run({"latency", tiny(), "--json", "--lengths", "8,16,32", "--chunk",
+                                   "12", "--repeats", "2", "--steps", "3", "--out", file});
+        QVERIFY2(result.code == 0, result.err.c_str());
+        const Json json = result.json();
+        QVERIFY(json.at("read_bandwidth_bytes_per_second").get<double>() > 1e8);
+        QCOMPARE(json.at("first_token").size(), std::size_t{5});
+        QCOMPARE(json.at("decode").size(), std::size_t{3});
+        QCOMPARE(json.at("fits").at(0).at("held_out_tokens").get<int>(), 32);
+        QVERIFY(json.at("decode").at(2).at("cache_bytes") >
+                json.at("decode").at(0).at("cache_bytes"));
+        QCOMPARE(linesOf(file).size(), std::size_t{1 + 10 + 3 + 1});
+        const Result text = run({"latency", tiny(), "--lengths", "8,16,32", "--repeats", "1"});
+        QVERIFY(text.out.find("per 1,000 cached tokens") != std::string::npos);
+    }
+
+    void wrongUsageExitsWith2_data()
+    {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::newRow("no text") << QStringList{"positions", "m"};
+        QTest::newRow("two texts")
+            << QStringList{"positions", "m", "--ids", "1", "--text-file", "f"};
+        QTest::newRow("length of 0")
+            << QStringList{"positions", "m", "--ids", "1", "--length", "0"};
+        QTest::newRow("no bins") << QStringList{"positions", "m", "--ids", "1", "--bins", "0"};
+        QTest::newRow("three rotations")
+            << QStringList{"positions", "m",      "--ids",    "1",      "--rope",
+                           "plain",     "--rope", "linear:2", "--rope", "linear:4"};
+        QTest::newRow("resuming nothing")
+            << QStringList{"positions", "m", "--ids", "1", "--resume"};
+        QTest::newRow("nothing dropped")
+            << QStringList{"truncate", "m", "--ids", "1", "--keep", "1", "--drop", "0"};
+        QTest::newRow("no repeats") << QStringList{"latency", "m", "--repeats", "0"};
+        QTest::newRow("one segment") << QStringList{"use", "m", "--ids", "1", "--segments", "1"};
+        QTest::newRow("negative chunk") << QStringList{"use", "m", "--ids", "1", "--chunk", "-1"};
+    }
+    void wrongUsageExitsWith2()
+    {
+        QFETCH(QStringList, arguments);
+        std::vector<std::string> given;
+        for (const QString& argument : arguments)
+            given.push_back(argument.toStdString());
+        const Result result = run(given);
+        QVERIFY2(result.code == 2, result.err.c_str());
+        QVERIFY(result.out.empty());
+    }
+
+    void badInputIsOneClearLine_data()
+    {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<QString>("says");
+        const QString model = QString::fromStdString(tiny());
+        const QString ids = QString::fromStdString(someIds(12));
+        QTest::newRow("text shorter than the length")
+            << QStringList{"positions", model, "--ids", ids, "--length", "4096"}
+            << "the text has 12 tokens, --length asks for 4,096";
+        QTest::newRow("one token") << QStringList{"positions", model, "--ids", "1"} << "has 1";
+        QTest::newRow("past --max-context")
+            << QStringList{"positions", model, "--ids", ids, "--max-context", "4"}
+            << "--max-context allows 4";
+        QTest::newRow("unknown second rotation")
+            << QStringList{"positions", model, "--ids", ids, "--rope", "plain", "--rope", "spiral"}
+            << "spiral";
+        QTest::newRow("too short for its segments")
+            << QStringList{"use", model, "--ids", ids} << "12 tokens in 8 segments";
+        QTest::newRow("length that is not positive")
+            << QStringList{"latency", model, "--lengths", "16,0"} << "length 0";
+        QTest::newRow("cut longer than the text")
+            << QStringList{"truncate", model, "--ids", ids, "--keep", "4", "--drop", "4"}
+            << "the text has 12 tokens; keeping 4";
+        QTest::newRow("no tokenizer")
+            << QStringList{"use", QString::fromStdString(goldenPath("gptosslite/tiny_a")),
+                           "--text-file", "/dev/null"}
+            << "has no tokenizer";
+        QTest::newRow("a record that is a device")
+            << QStringList{"use", model, "--ids", ids, "--segments", "2", "--out", "/dev/null"}
+            << "/dev/null";
+    }
+    void badInputIsOneClearLine()
+    {
+        QFETCH(QStringList, arguments);
+        QFETCH(QString, says);
+        std::vector<std::string> given;
+        for (const QString& argument : arguments)
+            given.push_back(argument.toStdString());
+        const Result result = run(given);
+        QCOMPARE(result.code, 1);
+        const QString message = QString::fromStdString(result.err);
+        QVERIFY2(message.startsWith("error: ") && message.contains(says), qPrintable(message));
+        QCOMPARE(message.count('\n'), 1);
+        QVERIFY(result.out.empty());
+    }
+
+    void aTextFileIsTokenized()
+    {
+        QTemporaryDir folder;
+        const std::string file = folder.filePath("empty.txt").toStdString();
+        std::ofstream(file).close();
+        const std::string model = goldenPath("gguf/llama_f32.gguf");
+        const Result empty = run({"positions", model, "--text-file", file});
+        QCOMPARE(empty.code, 1);
+        QVERIFY2(empty.err.find("two tokens or more, the text has 0") != std::string::npos,
+                 empty.err.c_str());
+    }
+
+    void beyondTheTrainedLengthIsRunAndMarked()
+    {
+        const Json inspected = run({"inspect", tiny(), "--json"}).json();
+        const int trained = inspected.at("trained_positions").get<int>();
+        const Result result = run({"positions", tiny(), "--json", "--ids", someIds(trained + 40)});
+        QVERIFY2(result.code == 0, result.err.c_str());
+        QVERIFY(result.err.find("more than the") != std::string::npos);
+        const Json json = result.json();
+        const Json& bins = json.at("series").at(0).at("bins");
+        QVERIFY(!bins.at(0).at("beyond_trained").get<bool>());
+        QVERIFY(bins.back().at("beyond_trained").get<bool>());
+    }
+
+    void aStopExitsWith130AndKeepsWhatWasDone()
+    {
+        QTemporaryDir folder;
+        const std::string file = folder.filePath("stopped.jsonl").toStdString();
+        std::stop_source source;
+        source.request_stop();
+        QCOMPARE(run({"positions", tiny(), "--ids", someIds(60), "--out", file}, source.get_token())
+                     .code,
+                 130);
+        QCOMPARE(run({"use", tiny(), "--ids", someIds(60)}, source.get_token()).code, 130);
+    }
+
+    void helpExitsWith0()
+    {
+        for (const char* command : {"latency", "positions", "truncate", "use"}) {
+            const Result result = run({command, "--help"});
+            QCOMPARE(result.code, 0);
+            QVERIFY(result.out.find("--out") != std::string::npos);
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCliLab)
+#include "tst_cli_lab.moc"
