@@ -7,6 +7,7 @@
 #include "widgets/number_format.h"
 #include "widgets/open_options.h"
 #include "widgets/open_summary.h"
+#include "widgets/open_verdict.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -20,7 +21,6 @@
 #include <QMimeData>
 #include <QPainter>
 #include <QPushButton>
-#include <QRegularExpression>
 #include <QScreen>
 #include <QSignalBlocker>
 #include <QSplitter>
@@ -74,15 +74,6 @@ public:
              Qt::ElideMiddle);
     }
 };
-
-/// A word of the command line, quoted where a shell would read more into it.
-QString shellWord(const QString& word)
-{
-    static const QRegularExpression plain(QStringLiteral("^[A-Za-z0-9_./:=@%+,-]+$"));
-    if (plain.match(word).hasMatch())
-        return word;
-    return u'\'' + QString(word).replace(QStringLiteral("'"), QStringLiteral("'\\''")) + u'\'';
-}
 
 } // namespace
 
@@ -331,69 +322,25 @@ void OpenDialog::showVerdict()
 {
     m_command->setText(path().isEmpty() ? QString() : commandLine());
     const bool opens = m_preview != nullptr && m_preview->opens();
+    OpenVerdict verdict;
+    if (m_preview != nullptr)
+        verdict = verdictOn(*m_preview, choice());
+    else if (!path().isEmpty())
+        verdict.text = tr("Reading the header…");
+    m_verdict->setText(verdict.text);
+    m_verdict->setInk(verdict.ink);
     m_open->setEnabled(opens);
-    QString text;
-    QColor Theme::*ink = &Theme::ink2;
-    if (m_preview != nullptr && !opens) {
-        text = QStringLiteral("✕ ") + QString::fromStdString(m_preview->error);
-        ink = &Theme::bad;
-    } else if (opens) {
-        const FitEstimate fit = estimateFit(*m_preview, choice());
-        const QString device = QString::fromStdString(choice().device);
-        const QString needed = bytesText(fit.totalBytes());
-        const QString free = fit.freeBytes ? bytesText(*fit.freeBytes) : QString();
-        if (!fit.freeBytes) {
-            text = QStringLiteral("? ") +
-                   tr("%1 needed on %2, whose free memory is not known").arg(needed, device);
-        } else if (fit.fits()) {
-            text = QStringLiteral("✓ ") +
-                   tr("Fits on %1: %2 needed, %3 free (arithmetic)").arg(device, needed, free);
-            ink = &Theme::good;
-        } else {
-            ink = &Theme::caution;
-            text = QStringLiteral("! ");
-            if (fit.isRefused || fit.longestContext == 0)
-                text += tr("Does not fit on %1: weights and working room need %2, %3 is free. The "
-                           "engine refuses it unless memory is freed first.")
-                            .arg(device, bytesText(fit.weightBytes + fit.workBytes), free);
-            else
-                text +=
-                    tr("%1 tokens need %2, %3 is free on %4. It opens; a prompt beyond about %5 "
-                       "tokens is refused.")
-                        .arg(countText(fit.context), needed, free, device,
-                             countText(fit.longestContext));
-        }
-    } else if (!path().isEmpty()) {
-        text = tr("Reading the header…");
-    }
-    m_verdict->setText(text);
-    m_verdict->setInk(ink);
-    m_open->setToolTip(opens ? QString() : plainTooltip(text));
+    m_open->setToolTip(opens ? QString() : plainTooltip(verdict.text));
+}
+
+QString OpenDialog::commandLine() const
+{
+    return inspectCommand(path(), choice(), m_pages->currentIndex() == 1);
 }
 
 QString OpenDialog::verdict() const
 {
     return m_verdict->text();
-}
-
-QString OpenDialog::commandLine() const
-{
-    const OpenChoice chosen = choice();
-    QString line = QStringLiteral("kvscope-cli inspect ") + shellWord(path());
-    const auto add = [&line](const char* option, const std::string& value, const char* usual) {
-        if (value != usual)
-            line += QLatin1Char(' ') + QLatin1String(option) + QLatin1Char(' ') +
-                    shellWord(QString::fromStdString(value));
-    };
-    add("--device", chosen.device, "cpu");
-    add("--dtype", chosen.dtype, "auto");
-    add("--cache-dtype", chosen.cacheDtype, "auto");
-    add("--rope", chosen.rotary, "");
-    if (chosen.maxContext > 0)
-        line += QStringLiteral(" --max-context %1").arg(chosen.maxContext);
-    if (m_pages->currentIndex() == 1)
-        line += QStringLiteral(" --checks");
-    return line;
 }
 
 void OpenDialog::showPage(Page page)

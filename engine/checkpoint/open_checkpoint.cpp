@@ -61,12 +61,20 @@ void noteWarnings(CheckSection section, const std::string& file,
 
 std::string tokenizerFound(const TokenizerSource& source)
 {
+    const auto count = [](const auto& list) {
+        return formatCount(static_cast<std::int64_t>(list.size()));
+    };
     if (!source.unsupported.empty())
         return source.unsupported;
     if (source.bpe)
-        return formatCount(static_cast<std::int64_t>(source.bpe->tokens.size())) + " tokens, " +
-               formatCount(static_cast<std::int64_t>(source.bpe->merges.size())) + " merges";
-    return source.sentencePieceFile.empty() ? "none" : source.sentencePieceFile.filename().string();
+        return count(source.bpe->tokens) + " tokens, " + count(source.bpe->merges) + " merges";
+    if (source.scored)
+        return count(source.scored->tokens) + " tokens with scores";
+    for (const fs::path& file :
+         {source.tokenizerJsonFile, source.sentencePieceFile, source.tiktokenFile})
+        if (!file.empty())
+            return file.filename().string();
+    return "none";
 }
 
 /// Reads the configuration by `read`, then holds it against what models can be.

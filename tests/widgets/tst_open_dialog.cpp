@@ -4,6 +4,7 @@
 #include "widgets/open_dialog.h"
 #include "widgets/open_options.h"
 #include "widgets/open_summary.h"
+#include "widgets/open_verdict.h"
 #include "widgets/theme.h"
 
 #include <QAccessible>
@@ -136,7 +137,7 @@ private Q_SLOTS:
         QVERIFY(fixture.dialog.verdict().startsWith("✓ Fits on cuda:0"));
         Fixture tight(eightBillion(kGiB));
         tight.dialog.setPath("/models/8b.gguf");
-        QVERIFY(tight.dialog.verdict().contains("The engine refuses it"));
+        QVERIFY(tight.dialog.verdict().contains("the engine will refuse"));
     }
 
     void whatDoesNotOpenShowsItsChecks()
@@ -237,6 +238,21 @@ private Q_SLOTS:
         QDropEvent drop(QPointF(5, 5), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
         QCoreApplication::sendEvent(&fixture.dialog, &drop);
         QCOMPARE(fixture.dialog.path(), QString("/models/three.gguf"));
+    }
+
+    void theCommandLineSaysTheSameAndIsQuoted()
+    {
+        QCOMPARE(inspectCommand("/a b/it's.gguf", {}, false),
+                 QString("kvscope-cli inspect '/a b/it'\\''s.gguf'"));
+        OpenChoice choice;
+        choice.device = "cuda:1";
+        choice.dtype = "float32";
+        choice.cacheDtype = "float16";
+        choice.rotary = "linear:2";
+        choice.maxContext = 4096;
+        QCOMPARE(inspectCommand("a.gguf", choice, true),
+                 QString("kvscope-cli inspect a.gguf --device cuda:1 --dtype float32 --cache-dtype "
+                         "float16 --rope linear:2 --max-context 4096 --checks"));
     }
 
     void lengthsDoubleUpToTheMaximum()
