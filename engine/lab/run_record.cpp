@@ -162,7 +162,7 @@ RunRecord::RunRecord(RunRecordFile file, std::vector<RecordJson> earlier, bool h
 RunRecord RunRecord::create(const std::filesystem::path& path, const RunHeader& header)
 {
     RunRecord record(RunRecordFile::createNew(path), {}, false);
-    record.write(headerLine(header));
+    record.write(headerLine(header), {});
     return record;
 }
 
@@ -176,7 +176,7 @@ RunRecord RunRecord::resume(const std::filesystem::path& path, const RunHeader& 
     if (isBeginningOfHeader(text)) {
         file.cutTo(0);
         RunRecord record(std::move(file), {}, !text.empty());
-        record.write(headerLine(header));
+        record.write(headerLine(header), {});
         return record;
     }
     RunRecordContent content = parsedRecord(text, path.string());
@@ -189,20 +189,18 @@ RunRecord RunRecord::resume(const std::filesystem::path& path, const RunHeader& 
 
 void RunRecord::append(std::string_view kind, const RecordJson& fields)
 {
-    RecordJson line = {{"line", "event"}, {"kind", kind}};
-    line.update(fields);
-    write(line);
+    write({{"line", "event"}, {"kind", kind}}, fields);
 }
 
 void RunRecord::finish(const RecordJson& fields)
 {
-    RecordJson line = {{"line", "summary"}};
-    line.update(fields);
-    write(line);
+    write({{"line", "summary"}}, fields);
 }
 
-void RunRecord::write(const RecordJson& line)
+void RunRecord::write(RecordJson line, const RecordJson& fields)
 {
+    if (!fields.is_null())
+        line.update(fields);
     m_file.append(lineText(line));
 }
 

@@ -73,7 +73,7 @@ public:
     /// Whether resume() had to cut a damaged last line off.
     bool hadCutLine() const { return m_hadCutLine; }
 
-    /// \param fields  an object; a line of its own
+    /// \param fields  an object, or null for none; a line of its own
     /// \throws EngineError where it cannot be written (a full disk); the record is then as before
     void append(std::string_view kind, const RecordJson& fields);
     /// Appends the closing line.
@@ -81,7 +81,7 @@ public:
 
 private:
     RunRecord(RunRecordFile file, std::vector<RecordJson> earlier, bool hadCutLine);
-    void write(const RecordJson& line);
+    void write(RecordJson line, const RecordJson& fields);
 
     RunRecordFile m_file;
     std::vector<RecordJson> m_earlier;
