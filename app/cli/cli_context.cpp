@@ -81,9 +81,10 @@ void addCommonOptions(CLI::App& command, CommonOptions& options, ModelArgument m
     command.add_option("--seed", options.seed, "of everything random")
         ->check(isSeed)
         ->capture_default_str();
-    command.add_option("--rope", options.rotary,
-                       "rotation instead of the checkpoint's: plain, linear:F, dynamic:F, yarn:F, llama3:F, "
-                       "longrope, gpt-oss-lite:F, none");
+    command.add_option(
+        "--rope", options.rotary,
+        "rotation instead of the checkpoint's: plain, linear:F, dynamic:F, yarn:F, llama3:F, "
+        "longrope, gpt-oss-lite:F, none");
     command
         .add_option("--max-context", options.maxContext,
                     "positions that may be used (default: the checkpoint's)")

@@ -93,8 +93,8 @@ private:
     /// Tokens that the sequence may have in the end.
     std::int64_t plannedLength() const
     {
-        const auto asked = static_cast<std::int64_t>(m_request.prompt.size()) +
-                           m_request.sampling.maxNewTokens;
+        const auto asked =
+            static_cast<std::int64_t>(m_request.prompt.size()) + m_request.sampling.maxNewTokens;
         return m_contextLimit > 0 ? std::min(asked, m_contextLimit) : asked;
     }
 
@@ -125,8 +125,7 @@ private:
             if (++made == sampling.maxNewTokens)
                 return FinishReason::MaxNewTokens;
             // The new token takes the position m_sequence.size() - 1 when it is run.
-            if (m_contextLimit > 0 &&
-                static_cast<std::int64_t>(m_sequence.size()) > m_contextLimit)
+            if (m_contextLimit > 0 && static_cast<std::int64_t>(m_sequence.size()) > m_contextLimit)
                 return FinishReason::ContextFull;
             if (stop.stop_requested())
                 throw Stopped{};

@@ -92,7 +92,8 @@ public:
     std::uint64_t activeWeightBytes() const;
 
     /// Whether the rotation is chosen from how long a sequence is to become (longrope), so that
-    /// ForwardOptions::plannedLength ought to be given. (Dynamic rotation follows the length so far.)
+    /// ForwardOptions::plannedLength ought to be given. (Dynamic rotation follows the length so
+    /// far.)
     bool rotatesByPlan() const;
     /// Whether keys made for sequences of `a` and of `b` tokens are the same: not so where longrope
     /// takes another list of divisors.

@@ -145,8 +145,7 @@ private Q_SLOTS:
             << "notes.zip" << QByteArray("PK\3\4") + zeros + "archive/data.pkl"
             << "PyTorch pickle";
         QTest::newRow("its name in the advice is a Python literal")
-            << "a\"b.pt" << zeros
-            << "torch.load(\"a\\\"b.pt\", map_location";
+            << "a\"b.pt" << zeros << "torch.load(\"a\\\"b.pt\", map_location";
         QTest::newRow("old pickle")
             << "x.ckpt" << QByteArray("\x80\x02") + zeros << "PyTorch pickle";
         QTest::newRow("raw .bin") << "pytorch_model.bin" << zeros << "PyTorch pickle";

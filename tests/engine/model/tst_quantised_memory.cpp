@@ -17,9 +17,9 @@ using namespace kvscope;
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-// For slices, activations, the allocator and pages of the libraries (20 to 46 MiB were seen), of the
-// 150 MiB that a whole application may take. Expanded to 16 bits, the weights alone are 258 MiB, more
-// than any row here allows.
+// For slices, activations, the allocator and pages of the libraries (20 to 46 MiB were seen), of
+// the 150 MiB that a whole application may take. Expanded to 16 bits, the weights alone are 258
+// MiB, more than any row here allows.
 constexpr std::uint64_t kScratch = 100 * kMiB;
 
 // A llama model of 8 layers, width 1024: 135 million weights in matrices of one type.
@@ -118,7 +118,8 @@ class TestQuantisedMemory : public QObject
     Q_OBJECT
 
 private Q_SLOTS:
-    // The matrix library's own code and scratch, some 50 MiB once a process, are no part of a model.
+    // The matrix library's own code and scratch, some 50 MiB once a process, are no part of a
+    // model.
     void initTestCase()
     {
         const at::Tensor weight = at::ones({kHidden, kWidth});
