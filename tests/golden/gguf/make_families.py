@@ -26,7 +26,6 @@ PERMUTED = ("llama", "granite", "smollm3")
 # name: (family, architecture, settings)
 MODELS = {
     "mixtral": ("Mixtral", "llama", dict(BASE, num_local_experts=4, num_experts_per_tok=2, sliding_window=None)),
-    "mistral": ("Mistral", "llama", dict(BASE, sliding_window=None)),
     "qwen2": ("Qwen2", "qwen2", dict(BASE, rope_parameters=dict(
         ROPE, rope_type="yarn", factor=4.0, original_max_position_embeddings=64))),
     "qwen2moe": ("Qwen2Moe", "qwen2moe", dict(BASE, **MOE, shared_expert_intermediate_size=40)),
