@@ -206,6 +206,7 @@ private Q_SLOTS:
         OpenRequest open;
         open.path = *path;
         session.open(open);
+        QVERIFY(log.waitFor<ModelOpened>().has_value());
         session.generate(question("Write a very long story about a lighthouse.", 2000));
         QVERIFY(log.waitFor<TokenGenerated>().has_value());
         session.stopGenerating();
@@ -302,6 +303,7 @@ private Q_SLOTS:
         open.path = *path;
         open.contextLimit = 40;
         session.open(open);
+        QVERIFY(log.waitFor<ModelOpened>().has_value());
         session.generate(question(std::string(300, 'b'), 4));
         const auto notice = log.waitFor<Notice>();
         QVERIFY(notice.has_value());
