@@ -243,6 +243,7 @@ private Q_SLOTS:
         open.path = *path;
         open.contextLimit = 120;
         session.open(open);
+        QVERIFY(log.waitFor<ModelOpened>().has_value());
         ChatRequest request = question("And now, in one word?", 8);
         const std::string longText(240, 'a');
         request.messages.insert(request.messages.begin(), {{ChatRole::User, longText + longText},
