@@ -41,6 +41,12 @@ std::string rounded(double value)
     return formatCount(std::llround(value));
 }
 
+/// Three digits, since a step may take less than a millisecond.
+std::string stepText(double seconds)
+{
+    return seconds < 1.0 ? printed("%.3g ms", 1e3 * seconds) : formatSeconds(seconds);
+}
+
 std::string percent(double share)
 {
     return printed("%.0f %%", 100.0 * share);
@@ -98,29 +104,61 @@ void printBudget(std::ostream& out, const LimitsReport& report)
     out << ": " << fitText(report) << '\n';
 }
 
+struct CacheColumn
+{
+    const char* heading;
+    std::uint64_t LimitsRow::*bytes;
+};
+
+bool hasWindows(const LimitsReport& report)
+{
+    return report.numWindowedLayers > 0;
+}
+
+bool sharesHeads(const LimitsReport& report)
+{
+    return report.numHeads > report.numKvHeads;
+}
+
+/// Those that say something of this model.
+std::vector<CacheColumn> cacheColumns(const LimitsReport& report)
+{
+    std::vector<CacheColumn> columns;
+    if (hasWindows(report))
+        columns = {{"global layers", &LimitsRow::globalCacheBytes},
+                   {"windowed layers", &LimitsRow::windowedCacheBytes}};
+    columns.push_back({"cache", &LimitsRow::cacheBytes});
+    if (hasWindows(report))
+        columns.push_back({"if all full", &LimitsRow::fullCacheBytes});
+    if (sharesHeads(report))
+        columns.push_back({"if no GQA", &LimitsRow::unsharedCacheBytes});
+    return columns;
+}
+
 void printCache(std::ostream& out, const LimitsReport& report)
 {
-    std::vector<std::string> headings = {"tokens", "global layers", "windowed layers",
-                                         "cache",  "if all full",   "if no GQA"};
+    const std::vector<CacheColumn> columns = cacheColumns(report);
+    std::vector<std::string> headings = {"tokens"};
+    for (const CacheColumn& column : columns)
+        headings.emplace_back(column.heading);
     if (report.budget)
         headings.emplace_back("fits");
     TextTable table(std::move(headings));
     for (const LimitsRow& row : report.rows) {
-        std::vector<std::string> cells = {formatCount(row.tokens),
-                                          formatBytes(row.globalCacheBytes),
-                                          formatBytes(row.windowedCacheBytes),
-                                          formatBytes(row.cacheBytes),
-                                          formatBytes(row.fullCacheBytes),
-                                          formatBytes(row.unsharedCacheBytes)};
+        std::vector<std::string> cells = {formatCount(row.tokens)};
+        for (const CacheColumn& column : columns)
+            cells.push_back(formatBytes(row.*column.bytes));
         if (row.fitsBudget)
             cells.emplace_back(*row.fitsBudget ? "yes" : "no");
         table.addRow(std::move(cells));
     }
     out << "\nKeys and values\n";
     table.print(out);
-    out << "  'if all full': windowed layers keep every position too; 'if no GQA': each query head "
-           "has its own ("
-        << report.numHeads / report.numKvHeads << "x)\n";
+    if (hasWindows(report))
+        out << "  'if all full': windowed layers keep every position too\n";
+    if (sharesHeads(report))
+        out << "  'if no GQA': each query head has keys and values of its own, "
+            << report.numHeads / report.numKvHeads << " times as many\n";
 }
 
 void printCrossover(std::ostream& out, const LimitsReport& report)
@@ -133,7 +171,7 @@ void printCrossover(std::ostream& out, const LimitsReport& report)
             << formatCount(report.attentionWidth) << ") = " << rounded(*report.crossoverTokens)
             << " tokens\n";
     }
-    if (report.numWindowedLayers > 0 && report.denseMaskCrossoverTokens)
+    if (hasWindows(report) && report.denseMaskCrossoverTokens)
         out << "  with dense masks, which do a window's hidden work: "
             << rounded(*report.denseMaskCrossoverTokens) << " tokens\n";
 }
@@ -147,7 +185,8 @@ void printPrefill(std::ostream& out, const LimitsReport& report)
                       scaled(row.globalAttentionFlops + row.windowedAttentionFlops),
                       percent(row.attentionShare), formatBytes(row.allLogitsBytes),
                       bytesText(row.scoresBytes)});
-    out << "\nPrefill: 2 N T dense, 2 d_attn T^2 a global layer, 4 d_attn W T a windowed one\n";
+    out << "\nPrefill: 2 N T dense, 2 d_attn T^2 a global layer"
+        << (hasWindows(report) ? ", 4 d_attn W T a windowed one\n" : "\n");
     table.print(out);
     printCrossover(out, report);
     out << "  'all logits' are kept if each position's are, 'scores' exist if attention "
@@ -161,13 +200,13 @@ void printDecode(std::ostream& out, const LimitsReport& report)
     for (const LimitsRow& row : report.rows)
         table.addRow({formatCount(row.tokens), formatBytes(row.decodeBytes),
                       formatCount(static_cast<std::int64_t>(row.decodeBytes)),
-                      printed("%.2f", row.decodeIntensity), formatSeconds(row.decodeSeconds),
+                      printed("%.2f", row.decodeIntensity), stepText(row.decodeSeconds),
                       printed("%.1f", row.tokensPerSecond)});
     out << "\nDecode step at batch 1: the weights and the cache are read once\n";
     table.print(out);
     out << "  at " << scaled(report.machine.bytesPerSecond) << "B/s and "
         << scaled(report.machine.flopsPerSecond) << "FLOP/s (" << report.machine.source
-        << ") the ridge is " << printed("%.3g", report.ridge)
+        << ") the ridge is " << printed("%.0f", report.ridge)
         << " FLOP/byte; attention over the cache does " << printed("%.3g", report.cacheIntensity)
         << '\n';
 }

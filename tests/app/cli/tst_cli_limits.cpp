@@ -83,6 +83,9 @@ private Q_SLOTS:
         const Result windowed = run({"limits", "preset:Phi-3-mini-4k"});
         QVERIFY(windowed.says("no layer is global"));
         QVERIFY(windowed.says("1.50 GiB"));
+        QVERIFY(windowed.says("if all full") && !windowed.says("if no GQA"));
+        const Result global = run({"limits", "preset:Llama-3.2-1B"});
+        QVERIFY(!global.says("if all full") && global.says("if no GQA"));
     }
 
     void filesAreTakenAsTheyAreStored()
