@@ -1,5 +1,7 @@
 #include "engine/lab/effective_length.h"
 
+#include "engine/lab/statistics.h"
+
 #include "engine/base/errors.h"
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/lab/proportion_report.h"
+
 #include <cstdint>
 #include <span>
 
@@ -10,28 +12,6 @@ namespace kvscope {
 
 /// The standard normal's 97.5 % point.
 inline constexpr double kNormal95 = 1.959963984540054;
-
-struct Interval
-{
-    double low = 0.0;
-    double high = 0.0;
-
-    bool contains(double value) const { return low <= value && value <= high; }
-};
-
-/// So many of so many trials came out right.
-struct Proportion
-{
-    std::int64_t correct = 0;
-    std::int64_t trials = 0;
-
-    /// correct / trials; 0 without trials.
-    double rate() const
-    {
-        return trials > 0 ? static_cast<double>(correct) / static_cast<double>(trials) : 0.0;
-    }
-    bool operator==(const Proportion&) const = default;
-};
 
 /// All trials together: cells of one depth, one length, or the ends.
 Proportion pooled(std::span<const Proportion> parts);
