@@ -134,10 +134,20 @@ void ChatConversation::generationStarted(const GenerationStarted& event)
     align(event.droppedMessages);
 }
 
+qsizetype ChatConversation::sentFrom(const ChatRow& row) const
+{
+    if (row.role != ChatRole::Assistant)
+        return 0;
+    const QString opening = QString::fromStdString(m_answerOpening);
+    const qsizetype at = opening.isEmpty() ? -1 : row.text.lastIndexOf(opening);
+    return at < 0 ? 0 : at + opening.size();
+}
+
 /// Says of every message which positions hold it.
 void ChatConversation::align(std::int64_t droppedMessages)
 {
-    std::vector<int> rows; // those that are in the prompt
+    std::vector<int> rows;         // those that are in the prompt
+    std::vector<qsizetype> begins; // where in their text that begins which is sent
     ChatMessages sent;
     std::int64_t turn = 0;
     for (int i = 0; i < answerRow(); ++i) {
@@ -153,7 +163,8 @@ void ChatConversation::align(std::int64_t droppedMessages)
             row.spans.clear();
         } else if (!row.text.isEmpty()) {
             rows.push_back(i);
-            sent.push_back({row.role, row.text.toStdString()});
+            begins.push_back(sentFrom(row));
+            sent.push_back({row.role, row.text.mid(begins.back()).toStdString()});
         }
         m_model.setMessage(i, std::move(row));
     }
@@ -163,6 +174,8 @@ void ChatConversation::align(std::int64_t droppedMessages)
         row.firstToken = alignment.messages[m].first;
         row.lastToken = alignment.messages[m].last;
         row.spans = std::move(alignment.messages[m].spans);
+        for (ChatTokenSpan& span : row.spans)
+            span.end += begins[m];
         m_model.setMessage(rows[m], std::move(row));
     }
     ChatRow answer = m_model.row(answerRow());

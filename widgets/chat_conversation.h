@@ -36,6 +36,9 @@ public:
     bool canRegenerate() const;
     /// Replaces the last answer by a place for a new one. The old one returns if nothing comes.
     void dropAnswer(std::uint64_t seed);
+    /// What a model with channels writes before its answer proper; see ChatTemplate. Of an earlier
+    /// turn only what follows it is in the context.
+    void setAnswerOpening(const std::string& opening) { m_answerOpening = opening; }
     bool isRunning() const { return m_isRunning; }
     bool hasTurns() const; ///< anything but a system text
     void clear();
@@ -52,12 +55,14 @@ private:
     void openAnswer(std::uint64_t seed);
     std::optional<TakenBack> takeBack();
     void align(std::int64_t droppedMessages);
+    qsizetype sentFrom(const ChatRow& row) const; ///< offset of what a later prompt holds of it
     void showPreamble(const PromptAlignment& alignment);
     bool hasSystemRow() const;
     int answerRow() const { return m_model.rowCount() - 1; }
 
     ChatModel m_model;
     std::vector<ContextToken> m_context; ///< the index is the position
+    std::string m_answerOpening;
     bool m_isRunning = false;
     TakenBack m_turn;                   ///< the newest, while it may have to be taken back
     std::optional<ChatRow> m_oldAnswer; ///< being written again

@@ -154,6 +154,8 @@ void ChatPanel::setModel(const ModelDescription& model)
               : model.extendedPositions > 0 ? model.extendedPositions
                                             : model.trainedPositions;
     m_conversation.clear();
+    m_conversation.setAnswerOpening(model.answerOpening);
+    m_composer->settingsEditor().setSystemRefusal(QString::fromStdString(model.systemRefusal));
     m_promptText.clear();
     m_prompt->setTemplate(QString::fromStdString(model.chatTemplate),
                           QString::fromStdString(model.templateNote));

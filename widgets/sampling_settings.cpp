@@ -112,6 +112,10 @@ void SamplingSettingsEditor::buildContext(QFormLayout& form)
     form.addRow(tr("When it is full"), m_whenFull);
     form.addRow(new QLabel(tr("System prompt")));
     form.addRow(m_systemPrompt);
+    m_systemRefusal = new QLabel;
+    m_systemRefusal->setWordWrap(true);
+    m_systemRefusal->hide();
+    form.addRow(m_systemRefusal);
     connect(m_scoresPrompt, &QCheckBox::toggled, this, &SamplingSettingsEditor::read);
     connect(m_whenFull, &QComboBox::currentIndexChanged, this, &SamplingSettingsEditor::read);
     connect(m_systemPrompt, &QPlainTextEdit::textChanged, this, &SamplingSettingsEditor::read);
@@ -143,6 +147,15 @@ void SamplingSettingsEditor::setContext(std::int64_t limit, std::int64_t trained
         m_limit->setText(tr("%1 positions, %2 trained").arg(countText(limit), countText(trained)));
     else
         m_limit->setText(tr("%1 positions").arg(countText(limit)));
+}
+
+void SamplingSettingsEditor::setSystemRefusal(const QString& reason)
+{
+    m_systemRefusal->setText(
+        tr("! This model's chat template takes no system prompt (%1). Leave it empty, or put its "
+           "text in front of the first message.")
+            .arg(reason));
+    m_systemRefusal->setVisible(!reason.isEmpty());
 }
 
 void SamplingSettingsEditor::read()

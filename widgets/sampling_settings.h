@@ -45,6 +45,9 @@ public:
     void setSettings(const ChatSettings& settings);
     /// Positions a chat may fill, and those the model was trained on; 0: unknown.
     void setContext(std::int64_t limit, std::int64_t trained);
+    /// Why the model's template takes no system prompt; empty where it does. Said under the field,
+    /// which stays as it is: the text serves the next model.
+    void setSystemRefusal(const QString& reason);
 
 Q_SIGNALS:
     void settingsChanged(const kvscope::ChatSettings& settings);
@@ -66,6 +69,7 @@ private:
     QComboBox* m_whenFull;
     QLabel* m_limit;
     QPlainTextEdit* m_systemPrompt;
+    QLabel* m_systemRefusal;
 };
 
 } // namespace kvscope

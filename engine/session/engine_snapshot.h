@@ -53,15 +53,17 @@ struct LayerDescription
 struct ModelDescription
 {
     std::string path;
-    std::string name;         ///< "SmolLM2 135M Instruct"
-    std::string architecture; ///< "llama"
-    std::string format;       ///< "GGUF v3"
-    std::string storage;      ///< "Q4_1, Q8_0, F32"
-    std::string device;       ///< "CPU, 2 threads"
-    std::string compute;      ///< "Q4_1 weights, bfloat16 cache"
-    std::string tokenizer;    ///< one line, or empty where there is none
-    std::string chatTemplate; ///< "ChatML", "plain", or empty
-    std::string templateNote; ///< why the file's own template is not used; empty otherwise
+    std::string name;          ///< "SmolLM2 135M Instruct"
+    std::string architecture;  ///< "llama"
+    std::string format;        ///< "GGUF v3"
+    std::string storage;       ///< "Q4_1, Q8_0, F32"
+    std::string device;        ///< "CPU, 2 threads"
+    std::string compute;       ///< "Q4_1 weights, bfloat16 cache"
+    std::string tokenizer;     ///< one line, or empty where there is none
+    std::string chatTemplate;  ///< "ChatML", "plain", or empty
+    std::string systemRefusal; ///< why the template takes no system message; empty where it does
+    std::string answerOpening; ///< ChatTemplate::answerOpening()
+    std::string templateNote;  ///< why the file's own template is not used; empty otherwise
     std::int64_t totalParameters = 0;
     std::int64_t activeParameters = 0;
     std::int64_t trainedPositions = 0; ///< 0: unknown

@@ -119,6 +119,8 @@ ModelDescription describe(const OpenModel& model)
         text.tokenizer = model.tokenizer->description();
     if (model.prompter) {
         text.chatTemplate = model.prompter->chatTemplate().name();
+        text.systemRefusal = model.prompter->chatTemplate().systemRefusal();
+        text.answerOpening = model.prompter->chatTemplate().answerOpening();
         text.templateNote = model.prompter->chatTemplate().note();
     }
     text.totalParameters = config.totalParameters();

@@ -55,14 +55,17 @@ bool holdsSystemTexts(const std::string& text, const std::vector<ChatMessage>& m
     });
 }
 
-jinja::Value valueOf(const std::vector<ChatMessage>& messages)
+jinja::Value valueOf(const std::vector<ChatMessage>& messages, std::string_view answerOpening)
 {
     std::vector<jinja::Value> list;
     list.reserve(messages.size());
     for (const ChatMessage& message : messages) {
         jinja::Dict dict;
         dict.set("role", jinja::Value::text(std::string(roleName(message.role))));
-        dict.set("content", jinja::Value::text(message.content));
+        dict.set("content",
+                 jinja::Value::text(message.role == ChatRole::Assistant
+                                        ? std::string(answerProper(message.content, answerOpening))
+                                        : message.content));
         list.push_back(jinja::Value::dict(std::move(dict)));
     }
     return jinja::Value::list(std::move(list));
@@ -115,6 +118,12 @@ std::string_view roleName(ChatRole role)
     return "";
 }
 
+std::string_view answerProper(std::string_view turn, std::string_view opening)
+{
+    const std::size_t at = opening.empty() ? turn.npos : turn.rfind(opening);
+    return at == turn.npos ? turn : turn.substr(at + opening.size());
+}
+
 ChatTemplate::ChatTemplate(std::string_view source, ChatVocabulary vocabulary)
     : ChatTemplate(source, std::move(vocabulary), &jinja::localNow)
 {
@@ -145,6 +154,7 @@ void ChatTemplate::useOwn(std::string_view source)
     m_name = nameOf(trial);
     m_endOfTurn = findEndOfTurn();
     m_systemRefusal = findSystemRefusal();
+    m_answerOpening = findAnswerOpening();
 }
 
 void ChatTemplate::useBuiltIn(const std::string& why)
@@ -187,6 +197,27 @@ std::string ChatTemplate::findSystemRefusal() const
     }
 }
 
+std::string ChatTemplate::findAnswerOpening() const
+{
+    const ChatMessage question{ChatRole::User, kQuestion};
+    try {
+        const std::string opened = renderOwn({question}, Ending::AssistantOpened);
+        const std::string answered =
+            renderOwn({question, {ChatRole::Assistant, kAnswer}}, Ending::Closed);
+        if (!answered.starts_with(opened))
+            return {};
+        const std::string between =
+            answered.substr(opened.size(), answered.rfind(kAnswer) - opened.size());
+        // Tokens from end to end: what a template merely adds (an empty <think> block with its line
+        // breaks) is not what the model writes.
+        return leadingToken(between, {}).empty() || between.front() != '<' || between.back() != '>'
+                   ? std::string()
+                   : between;
+    } catch (const jinja::TemplateError&) {
+        return {};
+    }
+}
+
 std::string ChatTemplate::render(const std::vector<ChatMessage>& messages, Ending ending) const
 {
     if (m_form == Form::ChatMl)
@@ -217,7 +248,7 @@ std::string ChatTemplate::renderOwn(const std::vector<ChatMessage>& messages, En
     for (const ChatMessage& message : messages)
         bytes += message.content.size();
     jinja::Dict variables;
-    variables.set("messages", valueOf(messages));
+    variables.set("messages", valueOf(messages, m_answerOpening));
     variables.set("add_generation_prompt",
                   jinja::Value::boolean(ending == Ending::AssistantOpened));
     variables.set("bos_token", jinja::Value::text(m_vocabulary.beginToken));

@@ -34,6 +34,10 @@ struct ChatVocabulary
     std::string endToken;         ///< the text of EOS, or empty
 };
 
+/// What an assistant's turn says to the user: what follows the last `opening`, all of it where that
+/// is empty or not there.
+std::string_view answerProper(std::string_view turn, std::string_view opening);
+
 /// Turns a conversation into the prompt text a model was trained on, by the file's own template
 /// (Jinja, see engine/tokenizer/jinja/template.h) with `messages`, `add_generation_prompt`,
 /// `bos_token` and `eos_token`; `tools` and `documents` are none.
@@ -77,6 +81,10 @@ public:
     /// Text that ends an assistant's turn ("<|im_end|>"), or empty; generation stops at its token.
     /// Found by what the template puts behind an answer.
     const std::string& endOfTurn() const { return m_endOfTurn; }
+    /// Text that a model whose turns have channels writes before its answer proper
+    /// ("<|channel|>final<|message|>" of Harmony), or empty. An answer given back as part of the
+    /// conversation is rendered from behind it, as such templates ask for: reasoning is left out.
+    const std::string& answerOpening() const { return m_answerOpening; }
     /// Why the file's own template is not used; empty where it is, or where it has none.
     const std::string& note() const { return m_note; }
     /// Why a system message cannot be given; empty where it can.
@@ -89,6 +97,7 @@ private:
     std::string renderOwn(const std::vector<ChatMessage>& messages, Ending ending) const;
     std::string findEndOfTurn() const;
     std::string findSystemRefusal() const;
+    std::string findAnswerOpening() const;
 
     Form m_form = Form::Plain;
     std::shared_ptr<const jinja::Template> m_template; ///< the file's own, where it is used
@@ -96,6 +105,7 @@ private:
     Clock m_clock;
     std::string_view m_name = "plain"; ///< a literal
     std::string m_endOfTurn;
+    std::string m_answerOpening;
     std::string m_note;
     std::string m_systemRefusal;
 };

@@ -38,6 +38,29 @@ private Q_SLOTS:
         QCOMPARE(answer.lastToken, answer.spans.back().position);
     }
 
+    // Harmony: the next prompt holds the last channel alone.
+    void ofAnAnswerWithChannelsTheLastOneIsInTheContext()
+    {
+        ChatConversation chat;
+        chat.setAnswerOpening("<|channel|>final<|message|>");
+        chat.addTurn(QStringLiteral("Hi"), {}, 1);
+        chat.generationStarted(fake::started(1, chat.messages()));
+        const std::string answer =
+            "<|channel|>analysis<|message|>Fine day<|end|><|channel|>final<|message|>Fine day";
+        chat.tokenGenerated(fake::token(1, 20, answer).token);
+        chat.generationFinished(fake::finished(1, FinishReason::EndToken, answer, 1).summary);
+        chat.addTurn(QStringLiteral("And now?"), {}, 1);
+        chat.generationStarted(fake::started(2, {{ChatRole::User, "Hi"},
+                                                 {ChatRole::Assistant, "Fine day"},
+                                                 {ChatRole::User, "And now?"}}));
+        const ChatRow& row = chat.model().row(1);
+        QCOMPARE(row.text.toStdString(), answer);
+        QVERIFY(row.firstToken >= 0);
+        QCOMPARE(row.spans.size(), std::size_t(2));
+        QCOMPARE(row.text.mid(row.spans[0].end), QStringLiteral(" day"));
+        QCOMPARE(row.spans[1].end, row.text.size());
+    }
+
     void theSystemPromptStandsFirst()
     {
         ChatConversation chat;

@@ -3,6 +3,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDoubleSpinBox>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QSignalSpy>
@@ -20,6 +21,21 @@ private Q_SLOTS:
         SamplingSettingsEditor editor;
         QCOMPARE(editor.settings(), ChatSettings());
         QCOMPARE(settingsSummary(editor.settings()), QStringLiteral("T 0.7, p 0.9, max 64"));
+    }
+
+    void aTemplateThatTakesNoSystemPromptIsSaidAtTheField()
+    {
+        SamplingSettingsEditor editor;
+        const auto isSaid = [&editor] {
+            for (const QLabel* label : editor.findChildren<QLabel*>())
+                if (label->text().contains(QStringLiteral("it leaves the system message out")))
+                    return !label->isHidden();
+            return false;
+        };
+        editor.setSystemRefusal(QStringLiteral("it leaves the system message out"));
+        QVERIFY(isSaid());
+        editor.setSystemRefusal(QString());
+        QVERIFY(!isSaid());
     }
 
     void whatIsSetIsShownAndNotReported()

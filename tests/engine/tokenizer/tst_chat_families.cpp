@@ -206,6 +206,28 @@ private Q_SLOTS:
         QCOMPARE(chat.systemRefusal().empty(), takesSystem);
     }
 
+    void anAnswerWithChannelsIsGivenBackWithoutItsReasoning()
+    {
+        const ChatTemplate chat = templateOf("gpt_oss");
+        QCOMPARE(chat.answerOpening(), std::string("<|channel|>final<|message|>"));
+        const auto prompt = [&chat](const std::string& answer) {
+            return chat.render(
+                {{ChatRole::User, "One?"}, {ChatRole::Assistant, answer}, {ChatRole::User, "Two?"}},
+                Ending::AssistantOpened);
+        };
+        QCOMPARE(prompt("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant"
+                        "<|channel|>final<|message|>First."),
+                 prompt("First."));
+    }
+
+    void othersHaveNoChannels_data() { addFamilies(); }
+    void othersHaveNoChannels()
+    {
+        QFETCH(QString, name);
+        if (name != "gpt_oss")
+            QCOMPARE(templateOf(name.toStdString()).answerOpening(), std::string());
+    }
+
     // What a context holds after an answer has to be how the next prompt begins, or its ids are
     // thrown away. Families that write history another way cannot have that.
     void theNextPromptBeginsWithTheLast_data()
