@@ -8,9 +8,10 @@ kvscope_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 KVSCOPE_HOME=${KVSCOPE_HOME:-${XDG_DATA_HOME:-$HOME/.local/share}/kvscope}
 torch_version=2.11.0
 sentencepiece_version=0.2.1
+sentencepiece_revision=2 # raised when what install_sentencepiece leaves behind changes
 smollm2_version=0.1.2
 export KVSCOPE_TORCH=$KVSCOPE_HOME/deps/torch-$torch_version
-export KVSCOPE_SENTENCEPIECE=$KVSCOPE_HOME/deps/sentencepiece-$sentencepiece_version
+export KVSCOPE_SENTENCEPIECE=$KVSCOPE_HOME/deps/sentencepiece-$sentencepiece_version-r$sentencepiece_revision
 kvscope_smollm2=$KVSCOPE_HOME/models/smollm2-$smollm2_version/SmolLM2-135M-Instruct.Q4_1.gguf
 
 system_packages=(g++ cmake ninja-build ccache pkg-config git ca-certificates python3 python3-pip python3-venv
@@ -72,9 +73,9 @@ install_sentencepiece() {
             -DCMAKE_BUILD_TYPE=Release -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DSPM_ENABLE_SHARED=OFF \
             -DSPM_ENABLE_TCMALLOC=OFF -DCMAKE_CXX_FLAGS=-fvisibility=hidden -DCMAKE_INSTALL_PREFIX="$1" \
             -DCMAKE_INSTALL_LIBDIR=lib -Wno-dev >"$work/log" 2>&1 &&
-        cmake --build "$work/build" --target sentencepiece-static -j"$(nproc)" >>"$work/log" 2>&1 &&
-        mkdir -p "$1/lib" "$1/include" && cp "$work/build/src/libsentencepiece.a" "$1/lib/" &&
-        cp "$work/sentencepiece-$sentencepiece_version/sentencepiece/src/sentencepiece_processor.h" "$1/include/"
+        cmake --build "$work/build" --target sentencepiece-static sentencepiece_train-static -j"$(nproc)" >>"$work/log" 2>&1 &&
+        mkdir -p "$1/lib" "$1/include" && cp "$work"/build/src/libsentencepiece{,_train}.a "$1/lib/" &&
+        cp "$work/sentencepiece-$sentencepiece_version/sentencepiece/src"/sentencepiece_{processor,trainer}.h "$1/include/"
     local status=$?
     [ $status -eq 0 ] || tail -20 "$work/log" >&2
     rm -rf "$work"

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "engine/checkpoint/model_config.h"
+#include "engine/model/rotary.h"
+#include "engine/train/training_parameters.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace kvscope {
+
+/// What a forward pass under training gives.
+struct TrainingOutput
+{
+    at::Tensor hidden;  ///< normalised, [B * T, E]
+    at::Tensor balance; ///< load-balancing loss, a scalar: 1 where experts are visited evenly
+    at::Tensor load;    ///< [layers, experts]: the share of the visits, no gradient
+};
+
+/// The forward pass of GPT-OSS-Lite with gradients. It is a second way of computing what Decoder
+/// computes, made of operators that can be differentiated; tst_training_forward holds the two
+/// equal.
+///
+/// Windowed layers are computed in blocks of their window, so their cost is linear in T. The sink
+/// is an extra key of zero value, which makes it exact in any attention operator.
+class TrainingForward
+{
+public:
+    /// \pre a GPT-OSS-Lite configuration
+    explicit TrainingForward(ModelConfig config);
+
+    const ModelConfig& config() const { return m_config; }
+
+    /// \param ids  [B, T] int64, positions from 0
+    TrainingOutput operator()(const TrainingParameters& parameters, const at::Tensor& ids) const;
+
+    /// Logits [N, V] of rows of hidden states [N, E].
+    static at::Tensor logits(const TrainingParameters& parameters, const at::Tensor& hidden);
+
+private:
+    at::Tensor attention(const TrainingParameters& parameters, std::size_t layer,
+                         const at::Tensor& x) const;
+    at::Tensor experts(const TrainingParameters& parameters, std::size_t layer, const at::Tensor& x,
+                       TrainingOutput& output) const;
+
+    ModelConfig m_config;
+    std::vector<RotaryTable> m_rotary; ///< one a layer
+};
+
+} // namespace kvscope
