@@ -113,7 +113,7 @@ void runScore(const ScoreOptions& options, const CliContext& context)
     const std::int64_t chunk = options.chunk > 0 ? options.chunk : length;
     ForwardOptions forward;
     forward.stop = context.stop;
-    forward.plannedLength = decoder->rotatesByPlan() ? length : 0;
+    forward.plannedLength = length;
     std::vector<double> nll;
     for (std::int64_t first = 0; first < length; first += chunk) {
         const std::int64_t count = std::min(chunk, length - first);

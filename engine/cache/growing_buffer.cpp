@@ -4,9 +4,9 @@
 #include "engine/base/units.h"
 #include "engine/cache/chunk_check.h"
 #include "engine/cache/growth_plan.h"
+#include "engine/cache/slot_memory.h"
 #include "engine/cache/slots.h"
 
-#include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
@@ -41,6 +41,7 @@ KVView GrowingBuffer::stage(const at::Tensor& keys, const at::Tensor& values)
     writeSlots(m_keys, m_length, keys, 0, numTokens);
     writeSlots(m_values, m_length, values, 0, numTokens);
     m_stagedLength = numTokens;
+    m_touched = std::max(m_touched, m_length + numTokens);
     return viewOf(m_length + numTokens);
 }
 
@@ -67,6 +68,7 @@ GrowingBuffer GrowingBuffer::fork(std::int64_t n) const
     writeSlots(copy.m_keys, 0, m_keys, 0, n);
     writeSlots(copy.m_values, 0, m_values, 0, n);
     copy.m_length = n;
+    copy.m_touched = n;
     return copy;
 }
 
@@ -90,12 +92,12 @@ void GrowingBuffer::growTo(std::int64_t capacity)
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     m_growth.push_back({m_length, capacity, elapsed.count()});
     m_capacity = capacity;
+    m_touched = m_length;
 }
 
 at::Tensor GrowingBuffer::moved(const at::Tensor& old, std::int64_t capacity) const
 {
-    auto array =
-        at::empty({m_shape.batch, m_shape.numKvHeads, capacity, m_shape.headDim}, m_options);
+    at::Tensor array = allocateSlots(m_shape, capacity, m_options);
     if (m_length > 0)
         writeSlots(array, 0, old, 0, m_length);
     return array;
@@ -121,9 +123,16 @@ std::uint64_t GrowingBuffer::liveBytes() const
            m_options.dtype().itemsize();
 }
 
+std::uint64_t GrowingBuffer::touchedBytes() const
+{
+    return static_cast<std::uint64_t>(m_touched * m_shape.elementsPerToken()) *
+           m_options.dtype().itemsize();
+}
+
 std::uint64_t GrowingBuffer::allocatedBytes() const
 {
-    return m_keys.defined() ? m_keys.nbytes() + m_values.nbytes() : 0;
+    // Of the first array the keys may be there alone, where the values found no memory.
+    return (m_keys.defined() ? m_keys.nbytes() : 0) + (m_values.defined() ? m_values.nbytes() : 0);
 }
 
 } // namespace kvscope

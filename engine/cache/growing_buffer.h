@@ -65,6 +65,8 @@ public:
     void reset();
 
     std::uint64_t liveBytes() const;
+    /// Of the allocated bytes those that were written to, which the kernel has really given.
+    std::uint64_t touchedBytes() const;
     std::uint64_t allocatedBytes() const;
     /// Every new array since the last reset, the first one included (at length 0, nothing to copy),
     /// so that the events are all steps of the capacity.
@@ -86,6 +88,7 @@ private:
     std::int64_t m_capacity = 0;
     std::int64_t m_length = 0;
     std::int64_t m_stagedLength = 0;
+    std::int64_t m_touched = 0; ///< positions written to since the array was allocated
     std::vector<GrowthEvent> m_growth;
     std::uint64_t m_peakGrowthBytes = 0;
 };

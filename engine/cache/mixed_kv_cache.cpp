@@ -193,6 +193,14 @@ std::uint64_t MixedKVCache::liveBytes() const
     return total;
 }
 
+std::uint64_t MixedKVCache::touchedBytes() const
+{
+    std::uint64_t total = 0;
+    for (const Buffer& buffer : m_buffers)
+        total += std::visit([](const auto& b) { return b.touchedBytes(); }, buffer);
+    return total;
+}
+
 std::uint64_t MixedKVCache::allocatedBytes() const
 {
     std::uint64_t total = 0;

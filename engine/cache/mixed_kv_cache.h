@@ -96,6 +96,8 @@ public:
     void reset();
 
     std::uint64_t liveBytes() const;
+    /// Of the allocated bytes those that were written to: what freeing the cache would give back.
+    std::uint64_t touchedBytes() const;
     std::uint64_t allocatedBytes() const;
     CacheSnapshot snapshot() const;
 

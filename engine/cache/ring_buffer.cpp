@@ -2,15 +2,22 @@
 
 #include "engine/base/errors.h"
 #include "engine/cache/chunk_check.h"
+#include "engine/cache/growth_plan.h"
+#include "engine/cache/slot_memory.h"
 #include "engine/cache/slots.h"
 
 #include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
 #include <string>
 
 namespace kvscope {
 namespace {
+
+// A ring of at most so many slots is allocated at once. A longer one grows to its size: some files
+// state windows longer than any context they are made for.
+constexpr std::int64_t kFirstCapacity = 4096;
 
 /// The last `length` positions, in memory of their own so that the rest of the chunk can be freed.
 at::Tensor ownTail(const at::Tensor& chunk, std::int64_t length)
@@ -24,21 +31,41 @@ RingBuffer::RingBuffer(const BufferShape& shape, std::int64_t window, std::int64
                        const at::TensorOptions& options)
     : m_shape(shape)
     , m_window(window)
-    , m_capacity(window + slack)
+    , m_fullCapacity(window + slack)
+    , m_capacity(std::min(m_fullCapacity, kFirstCapacity))
 {
     if (window <= 0 || slack < 0)
         throw ArgumentError(
             "A ring needs a window of at least 1 position and no negative slack, got " +
             std::to_string(window) + " and " + std::to_string(slack) + ".");
     const c10::InferenceMode guard;
-    m_keys = at::empty({shape.batch, shape.numKvHeads, m_capacity, shape.headDim}, options);
-    m_values = at::empty(m_keys.sizes(), options);
+    m_keys = allocateSlots(shape, m_capacity, options);
+    m_values = allocateSlots(shape, m_capacity, options);
+}
+
+void RingBuffer::growTo(std::int64_t capacity)
+{
+    if (capacity <= m_capacity)
+        return;
+    // Nothing has wrapped yet, so that slots are positions before and after.
+    at::Tensor keys = allocateSlots(m_shape, capacity, m_keys.options());
+    at::Tensor values = allocateSlots(m_shape, capacity, m_keys.options());
+    if (m_held.end > 0) {
+        writeSlots(keys, 0, m_keys, 0, m_held.end);
+        writeSlots(values, 0, m_values, 0, m_held.end);
+    }
+    m_keys = std::move(keys);
+    m_values = std::move(values);
+    m_capacity = capacity;
+    m_touched = m_held.end;
 }
 
 KVView RingBuffer::stage(const at::Tensor& keys, const at::Tensor& values)
 {
     checkChunk(m_shape, m_keys.device(), keys, values);
     const c10::InferenceMode guard;
+    const std::int64_t needed = std::min(m_held.end + keys.size(2), m_fullCapacity);
+    growTo(grownCapacity(m_capacity, needed, m_fullCapacity));
     KVView view;
     const std::int64_t end = m_held.end;
     addSlots(view, newest(m_held, end - oldestVisible(end, m_window)));
@@ -77,6 +104,7 @@ void RingBuffer::commit()
         writeSlots(m_values, span.slot, m_stagedValues, from, span.length);
     }
     m_held = ringAfter(m_held, m_stagedLength, m_capacity);
+    m_touched = std::max(m_touched, std::min(m_held.end, m_capacity));
     discard();
 }
 
@@ -123,8 +151,17 @@ void RingBuffer::reset()
 
 std::uint64_t RingBuffer::liveBytes() const
 {
-    return allocatedBytes() / static_cast<std::uint64_t>(m_capacity) *
-           static_cast<std::uint64_t>(retained());
+    return bytesPerSlot() * static_cast<std::uint64_t>(retained());
+}
+
+std::uint64_t RingBuffer::touchedBytes() const
+{
+    return bytesPerSlot() * static_cast<std::uint64_t>(m_touched);
+}
+
+std::uint64_t RingBuffer::bytesPerSlot() const
+{
+    return allocatedBytes() / static_cast<std::uint64_t>(m_capacity);
 }
 
 } // namespace kvscope

@@ -13,16 +13,17 @@ namespace kvscope {
 /// The last `window` positions of a sliding-window layer, and `slack` more that a truncation can go
 /// back to.
 ///
-/// Position p lives in slot p % capacity with capacity = window + slack, so memory never grows:
-/// 2 * B * Hkv * capacity * D * sizeof(dtype) bytes. A chunk is staged beside the ring and written
-/// over the oldest positions when it is committed, since its own first queries still look at those.
-/// Owned by the engine thread; not thread-safe. Move-only: fork() makes an independent copy.
-/// Source: GPT-OSS-Lite inference/generate.py, MixedKVCache, windowed layers.
+/// Position p lives in slot p % capacity with capacity = window + slack, so memory stops growing at
+/// 2 * B * Hkv * capacity * D * sizeof(dtype) bytes. A ring of more than 4,096 slots starts with
+/// those and grows as it fills, by grownCapacity(), until it first wraps. A chunk is staged beside
+/// the ring and written over the oldest positions when it is committed, since its own first queries
+/// still look at those. Owned by the engine thread; not thread-safe. Move-only: fork() makes an
+/// independent copy. Source: GPT-OSS-Lite inference/generate.py, MixedKVCache, windowed layers.
 class RingBuffer
 {
 public:
-    /// Allocates keys and values, each [B, Hkv, window + slack, D], once; slots are not
-    /// initialised. \throws ArgumentError if the window is not positive or the slack is negative.
+    /// Allocates keys and values, each [B, Hkv, capacity, D]; slots are not initialised.
+    /// \throws ArgumentError if the window is not positive or the slack is negative; MemoryError
     RingBuffer(const BufferShape& shape, std::int64_t window, std::int64_t slack,
                const at::TensorOptions& options);
     RingBuffer(RingBuffer&&) = default;
@@ -34,6 +35,7 @@ public:
     /// contiguous. Not written to by the caller until
     ///        commit() or discard(): where dtype and length allow, they are referenced, not copied.
     ///        Of a chunk longer than the ring only its tail is kept.
+    /// \throws MemoryError where a long ring cannot grow; nothing has changed then.
     KVView stage(const at::Tensor& keys, const at::Tensor& values);
     /// Stores the staged chunk; nothing where none is staged.
     void commit();
@@ -46,6 +48,7 @@ public:
     KVView view() const;
 
     std::int64_t window() const { return m_window; }
+    /// Slots there are now.
     std::int64_t capacity() const { return m_capacity; }
     /// Positions stored so far, evicted ones included.
     std::int64_t length() const { return m_held.end; }
@@ -64,6 +67,8 @@ public:
     void reset();
 
     std::uint64_t liveBytes() const;
+    /// Of the allocated bytes those that were written to, which the kernel has really given.
+    std::uint64_t touchedBytes() const;
     std::uint64_t allocatedBytes() const { return m_keys.nbytes() + m_values.nbytes(); }
 
 private:
@@ -71,12 +76,16 @@ private:
 
     /// The chunk in the buffer's dtype. A decode step's is converted into memory kept for it.
     at::Tensor rounded(const at::Tensor& chunk, at::Tensor& onePosition) const;
+    void growTo(std::int64_t capacity);
+    std::uint64_t bytesPerSlot() const;
     void addSlots(KVView& view, RingRange range) const;
 
     BufferShape m_shape;
     std::int64_t m_window = 0;
-    std::int64_t m_capacity = 0;
-    at::Tensor m_keys; ///< [B, Hkv, capacity, D] contiguous
+    std::int64_t m_fullCapacity = 0; ///< window + slack
+    std::int64_t m_capacity = 0;     ///< less only before the first wrap
+    std::int64_t m_touched = 0;      ///< slots written to since they were allocated
+    at::Tensor m_keys;               ///< [B, Hkv, capacity, D] contiguous
     at::Tensor m_values;
     RingRange m_held;
     at::Tensor m_stagedKeys; ///< the stored part of the chunk, in the buffer's dtype

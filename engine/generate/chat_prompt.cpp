@@ -66,9 +66,7 @@ TokenizedText ChatPrompter::prompt(const std::vector<ChatMessage>& messages,
         const bool isBeginAdded = m_beginToken && !writesBeginToken(made.text);
         const std::vector<TokenId> spelled(made.ids.begin() + (isBeginAdded ? 1 : 0),
                                            made.ids.end());
-        const auto isKnown = [this](TokenId id) { return id < m_tokenizer.vocabularySize(); };
-        if (std::all_of(spelled.begin(), spelled.end(), isKnown) &&
-            m_tokenizer.decode(spelled) == made.text)
+        if (m_tokenizer.decode(spelled) == made.text)
             return made;
     }
     made.ids = m_tokenizer.encode(made.text, ControlTokens::Parsed);

@@ -6,7 +6,6 @@
 #include "engine/base/utf8.h"
 #include "engine/generate/prefill.h"
 #include "engine/generate/sampler.h"
-#include "engine/generate/token_piece.h"
 #include "engine/tokenizer/piece_stream.h"
 
 #include <c10/core/InferenceMode.h>
@@ -31,6 +30,16 @@ bool contains(const std::vector<TokenId>& ids, TokenId id)
     return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
+/// Positions that may be used; 0: no limit. Where positions are learned there is no vector for any
+/// further one.
+std::int64_t positionLimit(const ModelConfig& config, const GenerationRequest& request)
+{
+    const std::int64_t limit = request.contextLimit;
+    const bool isCut =
+        config.hasLearnedPositions && (limit == 0 || limit > config.trainedPositions);
+    return isCut ? config.trainedPositions : limit;
+}
+
 /// One generation: what decoding needs to carry from step to step.
 class Run
 {
@@ -44,12 +53,9 @@ public:
         , m_observer(observer)
         , m_sampler(request.sampling)
         , m_sequence(request.prompt)
-        , m_contextLimit(request.contextLimit)
+        , m_contextLimit(positionLimit(decoder.config(), request))
+        , m_plannedLength(plannedLength(decoder, request))
     {
-        const ModelConfig& config = decoder.config();
-        if (config.hasLearnedPositions &&
-            (m_contextLimit == 0 || m_contextLimit > config.trainedPositions))
-            m_contextLimit = config.trainedPositions; // there is no vector for any further one
     }
 
     GenerationSummary run(const std::stop_token& stop)
@@ -84,18 +90,10 @@ private:
     {
         if (!m_request.usesCache)
             return replayedLogits(stop);
-        m_context.plan(m_decoder, plannedLength());
-        m_summary.reusedTokens = m_context.reusePrefix(m_request.prompt);
         requireCacheFits(m_decoder, m_context.cache(), m_summary.promptTokens);
+        m_context.plan(m_decoder, m_plannedLength);
+        m_summary.reusedTokens = m_context.reusePrefix(m_request.prompt);
         return prefill(m_decoder, m_context, m_request, m_observer, stop);
-    }
-
-    /// Tokens that the sequence may have in the end.
-    std::int64_t plannedLength() const
-    {
-        const auto asked =
-            static_cast<std::int64_t>(m_request.prompt.size()) + m_request.sampling.maxNewTokens;
-        return m_contextLimit > 0 ? std::min(asked, m_contextLimit) : asked;
     }
 
     /// The reference path: the whole sequence by plain operators, nothing cached.
@@ -104,7 +102,7 @@ private:
         ForwardOptions options;
         options.path = KernelPath::Reference;
         options.stop = stop;
-        options.plannedLength = m_decoder.rotatesByPlan() ? plannedLength() : 0;
+        options.plannedLength = m_decoder.rotatesByPlan() ? m_plannedLength : 0;
         const at::Tensor ids =
             idsTensor(m_sequence.data(), static_cast<std::int64_t>(m_sequence.size()));
         return m_decoder.forward(ids, nullptr, options).reshape({-1}).cpu();
@@ -154,9 +152,9 @@ private:
         record.stepSeconds = seconds;
         record.cacheBytes = m_request.usesCache ? m_context.cache().liveBytes() : 0;
         if (m_tokenizer != nullptr) {
-            const std::string piece = tokenPiece(*m_tokenizer, id);
+            const std::string piece = m_tokenizer->piece(id);
             record.piece = toValidUtf8(piece);
-            record.isControl = isControlToken(*m_tokenizer, id);
+            record.isControl = m_tokenizer->isControl(id);
             if (!isEnd)
                 record.text = m_stream.add(piece);
         }
@@ -176,7 +174,8 @@ private:
     const GenerationObserver& m_observer;
     Sampler m_sampler;
     std::vector<TokenId> m_sequence;
-    std::int64_t m_contextLimit; ///< positions; 0: no limit
+    std::int64_t m_contextLimit;  ///< positions; 0: no limit
+    std::int64_t m_plannedLength; ///< tokens
     PieceStream m_stream;
     GenerationSummary m_summary;
 };
@@ -206,6 +205,14 @@ void Context::reset()
     m_ids.clear();
 }
 
+std::int64_t plannedLength(const Decoder& decoder, const GenerationRequest& request)
+{
+    const auto asked =
+        static_cast<std::int64_t>(request.prompt.size()) + request.sampling.maxNewTokens;
+    const std::int64_t limit = positionLimit(decoder.config(), request);
+    return limit > 0 ? std::min(asked, limit) : asked;
+}
+
 GenerationSummary generate(Decoder& decoder, Context& context, const Tokenizer* tokenizer,
                            const GenerationRequest& request, const GenerationObserver& observer,
                            std::stop_token stop)
@@ -224,8 +231,8 @@ std::uint64_t cacheBytesNeeded(const MixedKVCache& cache, std::int64_t numTokens
         cache.options().dtype().itemsize();
     std::uint64_t slots = 0;
     for (const CacheLayerShape& layer : shape.layers)
-        slots += static_cast<std::uint64_t>(layer.isWindowed ? layer.window + shape.ringSlack
-                                                             : numTokens);
+        slots += static_cast<std::uint64_t>(
+            layer.isWindowed ? std::min(numTokens, layer.window + shape.ringSlack) : numTokens);
     // Layers grow one after another, so at most one old array of two thirds the size is held twice.
     return bytesPerToken * (slots + static_cast<std::uint64_t>(numTokens));
 }
@@ -238,7 +245,7 @@ void requireCacheFits(const Decoder& decoder, const MixedKVCache& cache, std::in
     const auto freeNow = readFreeHostMemory();
     if (!freeNow)
         return; // not known, so nothing is refused on its account
-    const std::uint64_t available = *freeNow + cache.allocatedBytes();
+    const std::uint64_t available = *freeNow + cache.touchedBytes();
     if (needed > available)
         throw MemoryError("a context of " + formatCount(numTokens) + " tokens needs " +
                           formatBytes(needed) + " of cache, this machine has " +

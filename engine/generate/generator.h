@@ -67,6 +67,9 @@ struct GenerationObserver
     std::function<void()> stepped; ///< after every chunk and decode step: the cache changed
 };
 
+/// Tokens that the sequence may have in the end, which Context::plan() is told.
+std::int64_t plannedLength(const Decoder& decoder, const GenerationRequest& request);
+
 /// Prefill in chunks, then decode until an end token, the number asked for, the context limit, or a
 /// stop.
 ///

@@ -25,14 +25,18 @@ at::Tensor runChunk(Decoder& decoder, Context& context, const GenerationRequest&
     const bool isLast = first + count == static_cast<std::int64_t>(request.prompt.size());
     ForwardOptions options;
     options.stop = stop;
-    options.plannedLength = context.plannedLength();
+    // Chunks of one prompt are rotated alike, also where the rotation follows the length (dynamic).
+    options.plannedLength =
+        std::max(context.plannedLength(), static_cast<std::int64_t>(request.prompt.size()));
     at::Tensor logits;
     if (!request.scoresPrompt) {
         options.logits = isLast ? LogitPositions::Last : LogitPositions::None;
         logits = decoder.forward(idsTensor(ids, count), &context.cache(), options);
+        context.add(ids, count);
     } else {
         const at::Tensor hidden =
             decoder.forwardHidden(idsTensor(ids, count), &context.cache(), options)[0];
+        context.add(ids, count);
         const std::int64_t scored = isLast ? count - 1 : count;
         if (observer.promptScored && scored > 0)
             observer.promptScored(first + 1,
@@ -40,7 +44,6 @@ at::Tensor runChunk(Decoder& decoder, Context& context, const GenerationRequest&
         if (isLast)
             logits = decoder.head(hidden.narrow(0, count - 1, 1));
     }
-    context.add(ids, count);
     return logits.defined() ? logits.reshape({-1}).cpu() : logits;
 }
 

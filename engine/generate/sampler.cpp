@@ -6,12 +6,14 @@
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/cumsum.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/max.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/sort.h>
 #include <ATen/ops/topk.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace kvscope {
 namespace {
@@ -74,7 +76,16 @@ Sampler::Sampler(const SamplingSettings& settings)
 
 std::int64_t Sampler::next(const at::Tensor& logits)
 {
-    if (m_settings.temperature <= 0.0)
+    const double largest = logits.max().item<double>();
+    if (!std::isfinite(largest)) // a NaN anywhere is the largest, too
+        throw EngineError(
+            "the model's logits are not finite numbers, so no token can be chosen: its "
+            "weights are damaged, or too large for these numbers (--dtype)");
+    // So small a temperature that the division overflows leaves one token, too.
+    const bool isGreedy =
+        m_settings.temperature <= 0.0 ||
+        std::abs(largest) / m_settings.temperature > std::numeric_limits<float>::max();
+    if (isGreedy)
         return at::argmax(logits).item<std::int64_t>();
     const Nucleus kept = nucleus(logits, m_settings.temperature, m_settings.topP);
     return kept.ids[drawIndex(kept.probabilities, logits.numel(), m_generator)]

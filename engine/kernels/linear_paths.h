@@ -22,8 +22,9 @@ at::Tensor linearFewRows(const at::Tensor& x, const WeightMatrix& weight, Precis
 /// Expands slices of the weight to float32 and calls the matrix library.
 at::Tensor linearManyRows(const at::Tensor& x, const WeightMatrix& weight);
 
-/// The same with slices and inputs rounded to bfloat16, sums in float32: for processors with
-/// hasBFloat16Products(). \returns float32
+/// The same with slices and inputs rounded to bfloat16, for processors with hasBFloat16Products().
+/// Sums are float32 inside; each result is rounded to bfloat16 once (8 bits), then widened.
+/// \returns float32
 at::Tensor linearBFloat16(const at::Tensor& x, const WeightMatrix& weight);
 
 /// On any device, in x's dtype: expandTensorOps() and one matmul.

@@ -27,7 +27,10 @@ enum class Precision {
     Exact, ///< float32 inputs, weights expanded to float32: agrees with float32 arithmetic to
            ///< rounding
     Fast,  ///< block formats multiply with inputs rounded to 16-bit integers per block of 32; large
-           ///< products may use bfloat16 inputs where the processor has instructions for it
+           ///< products may be bfloat16, results included, where the processor has instructions for
+           ///< it
+    FastSums, ///< as Fast, but results are float32 sums: for logits and routers, where a rounded
+              ///< result changes a choice
 };
 
 } // namespace kvscope

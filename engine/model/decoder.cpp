@@ -101,6 +101,11 @@ struct Decoder::Impl
     {
         return {path, compute == ComputeType::Float32 ? Precision::Exact : Precision::Fast};
     }
+    /// Of products that decide between tokens or experts.
+    ProductSettings decidingProducts(KernelPath path) const
+    {
+        return {path, compute == ComputeType::Float32 ? Precision::Exact : Precision::FastSums};
+    }
     at::ScalarType activationType() const
     {
         if (device.is_cpu() || compute == ComputeType::Float32)
@@ -273,7 +278,8 @@ at::Tensor Decoder::Impl::transform(const at::Tensor& x, std::int64_t layer,
         normalised(x.view({x.size(0) * x.size(1), x.size(2)}), w.feedForwardNorm, options.path);
     at::Tensor out;
     if (config().layers[static_cast<std::size_t>(layer)].hasExperts) {
-        const Routing routing = route(normed, w.experts, *config().experts, settings);
+        const Routing routing =
+            route(normed, w.experts, *config().experts, decidingProducts(options.path));
         if (options.hooks != nullptr && options.hooks->afterRouting)
             options.hooks->afterRouting(layer, routing.experts);
         out = mixtureOfExperts(normed, w.experts, routing, activation, settings);
@@ -423,7 +429,7 @@ at::Tensor Decoder::head(const at::Tensor& hidden, KernelPath path) const
 {
     const c10::InferenceMode inference;
     at::Tensor logits =
-        product(hidden, m_impl->weights.head, m_impl->products(path)).to(at::kFloat);
+        product(hidden, m_impl->weights.head, m_impl->decidingProducts(path)).to(at::kFloat);
     if (config().logitScale != 1.0)
         logits.mul_(config().logitScale);
     if (config().finalSoftCap > 0.0)

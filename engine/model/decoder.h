@@ -27,7 +27,7 @@ struct DecoderOptions
     std::string device = "cpu"; ///< "cpu", "cuda", "cuda:1"
     ComputeType computeType = ComputeType::Auto;
     ComputeType cacheType =
-        ComputeType::Auto; ///< Auto: float32 with Float32 compute, else bfloat16
+        ComputeType::Auto; ///< Auto: as computed; bfloat16 where that is Auto too
     std::function<void(std::uint64_t done, std::uint64_t total)>
         progress;         ///< weight bytes; loading thread
     std::stop_token stop; ///< a load that is stopped throws Stopped
@@ -59,7 +59,8 @@ struct ForwardOptions
     KernelPath path = KernelPath::Fast;
     std::int64_t firstPosition = 0; ///< without a cache only: position of ids[:, 0]
     /// Sequence length that length-dependent rotations (dynamic, longrope) are made for, where it
-    /// is above the length so far.
+    /// is above the length so far. A prompt in chunks gives its whole length, so that the chunks
+    /// are rotated as one.
     std::int64_t plannedLength = 0;
     std::stop_token stop; ///< looked at between layers
     const ForwardHooks* hooks = nullptr;
@@ -104,7 +105,8 @@ public:
     MixedKVCache makeCache(std::int64_t batch = 1, std::int64_t ringSlack = 0) const;
 
     /// Runs ids through every layer, appending to the cache where there is one.
-    /// If it throws (or is stopped), the cache is as it was before.
+    /// If a layer throws (or is stopped), the cache is as it was before. If only the logits do not
+    /// fit the memory, the positions stay stored: the caller goes by cache->seqLen().
     /// \param ids  [B, T] int64 on the CPU
     /// \param cache  null: the chunk attends to itself alone, from options.firstPosition on
     /// \returns logits float32 [B, n, V]: n = 1 (Last), T (All); an undefined tensor for None.

@@ -3,7 +3,6 @@
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/base/utf8.h"
-#include "engine/generate/token_piece.h"
 #include "engine/tokenizer/piece_stream.h"
 
 #include <algorithm>
@@ -26,22 +25,15 @@ void ChatRun::run(std::uint64_t generation, const ChatRequest& request, const st
     m_generation = generation;
     if (!m_model.prompter)
         throw ArgumentError("this model has no usable tokenizer, so it cannot chat");
-    const auto messages = fitted(request);
-    if (!messages || stop.stop_requested()) {
+    const auto fitting = fitted(request);
+    if (!fitting || stop.stop_requested()) { // encoding a long text takes a while
         m_emit(GenerationFinished{m_generation, cancelledSummary()});
         return;
     }
-    const TokenizedText prompt = m_model.prompter->prompt(*messages, m_model.known);
-    if (stop.stop_requested()) { // encoding a long text takes a while
-        m_emit(GenerationFinished{m_generation, cancelledSummary()});
-        return;
-    }
+    const TokenizedText& prompt = *fitting;
     // Refused before anything changes: the chat's cache stays as it was.
     requireCacheFits(*m_model.decoder, m_model.context->cache(),
                      static_cast<std::int64_t>(prompt.ids.size()));
-    m_model.context->reusePrefix(prompt.ids);
-    announce(prompt, m_dropped);
-
     GenerationRequest work;
     work.prompt = prompt.ids;
     work.sampling = request.sampling;
@@ -49,6 +41,9 @@ void ChatRun::run(std::uint64_t generation, const ChatRequest& request, const st
     work.chunkTokens = request.chunkTokens;
     work.contextLimit = m_isBeyondLimit ? 0 : m_model.contextLimit;
     work.scoresPrompt = request.scoresPrompt;
+    m_model.context->plan(*m_model.decoder, plannedLength(*m_model.decoder, work));
+    m_model.context->reusePrefix(prompt.ids);
+    announce(prompt, m_dropped);
     m_publisher.clearDecodeRate();
     m_publisher.state().generation = m_generation;
     m_publisher.state().prefill = {
@@ -60,7 +55,7 @@ void ChatRun::run(std::uint64_t generation, const ChatRequest& request, const st
     m_model.known = prompt;
     for (const TokenId id : summary.ids) {
         m_model.known.ids.push_back(id);
-        m_model.known.text += tokenPiece(*m_model.tokenizer, id);
+        m_model.known.text += m_model.tokenizer->piece(id);
     }
     publish(Phase::Idle);
     m_emit(GenerationFinished{m_generation, std::move(summary)});
@@ -72,28 +67,30 @@ std::int64_t ChatRun::roomLimit(const ChatRequest& request) const
     return m_model.contextLimit - std::min(request.sampling.maxNewTokens, m_model.contextLimit / 2);
 }
 
-std::optional<std::vector<ChatMessage>> ChatRun::fitted(const ChatRequest& request)
+std::optional<TokenizedText> ChatRun::fitted(const ChatRequest& request)
 {
     if (request.messages.empty())
         throw ArgumentError("there is no message to answer");
     const std::int64_t limit = m_model.contextLimit;
-    if (limit <= 0)
-        return request.messages;
-    const auto length = static_cast<std::int64_t>(
-        m_model.prompter->prompt(request.messages, m_model.known).ids.size());
-    if (length < limit)
-        return request.messages;
+    TokenizedText whole = m_model.prompter->prompt(request.messages, m_model.known);
+    const auto length = static_cast<std::int64_t>(whole.ids.size());
+    if (limit <= 0 || length < limit)
+        return whole;
     auto toDrop = m_model.prompter->messagesToDrop(request.messages, roomLimit(request));
     if (!toDrop) // no room for a whole answer, but the last message itself may fit
         toDrop = m_model.prompter->messagesToDrop(request.messages, limit - 1);
     if (!toDrop || *toDrop == 0) {
+        if (m_model.isLimitChosen)
+            throw ArgumentError("the message alone makes a prompt of " + formatCount(length) +
+                                " tokens, the maximum context chosen when opening is " +
+                                formatCount(limit));
         m_isBeyondLimit = true;
         m_emit(Notice{"The prompt has " + formatCount(length) + " tokens, more than the " +
                           formatCount(limit) +
                           " positions this model was made for. It goes on; answers past that are "
                           "untested ground.",
                       m_generation});
-        return request.messages;
+        return whole;
     }
     if (request.whenFull == ContextFullPolicy::Ask) {
         const auto answer = m_ask(ContextFullAsked{m_generation, length, limit, *toDrop});
@@ -101,7 +98,8 @@ std::optional<std::vector<ChatMessage>> ChatRun::fitted(const ChatRequest& reque
             return std::nullopt;
     }
     m_dropped = *toDrop;
-    return ChatPrompter::withoutOldest(request.messages, *toDrop);
+    return m_model.prompter->prompt(ChatPrompter::withoutOldest(request.messages, *toDrop),
+                                    m_model.known);
 }
 
 void ChatRun::announce(const TokenizedText& prompt, std::int64_t dropped)
@@ -117,11 +115,11 @@ void ChatRun::announce(const TokenizedText& prompt, std::int64_t dropped)
         TokenRecord token;
         token.id = prompt.ids[position];
         token.position = static_cast<std::int64_t>(position);
-        const std::string piece = tokenPiece(*m_model.tokenizer, token.id);
+        const std::string piece = m_model.tokenizer->piece(token.id);
         token.piece = toValidUtf8(piece);
         token.text = stream.add(piece);
         token.isPrompt = true;
-        token.isControl = isControlToken(*m_model.tokenizer, token.id);
+        token.isControl = m_model.tokenizer->isControl(token.id);
         started.prompt.push_back(std::move(token));
     }
     m_emit(std::move(started));

@@ -34,8 +34,8 @@ public:
     void run(std::uint64_t generation, const ChatRequest& request, const std::stop_token& stop);
 
 private:
-    /// The messages that fit; nothing where the person gave the run up.
-    std::optional<std::vector<ChatMessage>> fitted(const ChatRequest& request);
+    /// The prompt of the messages that fit; nothing where the person gave the run up.
+    std::optional<TokenizedText> fitted(const ChatRequest& request);
     std::int64_t roomLimit(const ChatRequest& request) const;
     void announce(const TokenizedText& prompt, std::int64_t dropped);
     GenerationObserver observer();

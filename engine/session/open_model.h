@@ -28,6 +28,7 @@ struct OpenModel
     std::optional<Context> context;
     TokenizedText known;               ///< what the context's ids spell, for the next turn
     std::int64_t contextLimit = 0;     ///< positions; 0: the file states none
+    bool isLimitChosen = false;        ///< by the person, so that it is not passed
     std::string rotaryOverride;        ///< as chosen; empty: the file's own
     std::uint64_t processBaseline = 0; ///< resident bytes just before opening
     std::vector<std::string> warnings;

@@ -56,6 +56,46 @@ private Q_SLOTS:
         }
     }
 
+    // A window longer than most contexts takes memory as it fills.
+    void aLongRingGrowsUntilItWraps()
+    {
+        at::manual_seed(7);
+        constexpr std::int64_t kWindow = 9000;
+        RingBuffer buffer({1, 1, 2}, kWindow, 3, at::kFloat);
+        QCOMPARE(buffer.capacity(), 4096);
+        QCOMPARE(buffer.touchedBytes(), 0U);
+        std::vector<at::Tensor> history;
+        for (const int length : {4000, 97, 1, 3000, 5000, 1, 8000, 20000, 5}) {
+            history.push_back(at::randn({1, 1, length, 2}));
+            const std::int64_t before = buffer.capacity();
+            append(buffer, history.back(), -history.back());
+            const auto all = at::cat(history, 2);
+            const auto kept = std::min<std::int64_t>(kWindow, all.size(2));
+            QVERIFY(at::equal(joinedKeys(buffer.view()), all.narrow(2, all.size(2) - kept, kept)));
+            QVERIFY(buffer.capacity() >= before);
+            QCOMPARE(buffer.touchedBytes(),
+                     std::min<std::uint64_t>(static_cast<std::uint64_t>(all.size(2)), kWindow + 3) *
+                         16);
+        }
+        QCOMPARE(buffer.capacity(), kWindow + 3);
+    }
+
+    void aRingThatIsCutBackBeforeItIsWholeGoesOn()
+    {
+        at::manual_seed(7);
+        RingBuffer buffer({1, 1, 2}, 9000, 0, at::kFloat);
+        const at::Tensor first = at::randn({1, 1, 6000, 2});
+        const at::Tensor second = at::randn({1, 1, 4000, 2});
+        append(buffer, first, -first);
+        QVERIFY(buffer.canTruncate(100));
+        buffer.truncate(100);
+        append(buffer, second, -second);
+        const RingBuffer copy = buffer.fork(4100);
+        const at::Tensor all = at::cat({first.narrow(2, 0, 100), second}, 2);
+        QVERIFY(at::equal(joinedKeys(buffer.view()), all));
+        QVERIFY(at::equal(joinedValues(copy.view()), -all));
+    }
+
     // The reference restarts at slot 0 after a prefill past the window, so only the order in time
     // and the count agree, not the raw slots.
     void goldenRingsInTimeOrder_data()

@@ -1,12 +1,16 @@
 #include "engine/base/errors.h"
+#include "engine/checkpoint/checkpoint.h"
 #include "engine/generate/generator.h"
 #include "engine/generate/prefill.h"
 #include "tests/support/golden_file.h"
+#include "tests/support/golden_json.h"
 #include "tests/support/models.h"
 
 #include <QtTest>
 
 #include <cmath>
+#include <memory>
+#include <variant>
 
 using namespace kvscope;
 
@@ -303,6 +307,52 @@ private Q_SLOTS:
         } catch (const MemoryError& error) {
             const QString message(error.what());
             QVERIFY2(message.contains("needs") && message.contains("free"), qPrintable(message));
+        }
+    }
+
+    // A ring's slots that were never written to are not memory that its reuse would save.
+    void aRingThatCannotFitIsRefused()
+    {
+        const auto checkpoint = openCheckpoint(goldenPath("gptosslite/tiny_a"));
+        auto longRings = std::make_shared<Checkpoint>(*checkpoint);
+        for (LayerConfig& layer : longRings->config.layers) {
+            layer.kind = LayerKind::Windowed;
+            layer.window = std::int64_t{1} << 36;
+        }
+        Decoder decoder(longRings, {});
+        const MixedKVCache cache = decoder.makeCache();
+        QVERIFY(cache.allocatedBytes() < std::uint64_t{1} << 24);
+        QVERIFY_EXCEPTION_THROWN(requireCacheFits(decoder, cache, std::int64_t{1} << 35),
+                                 MemoryError);
+        requireCacheFits(decoder, cache, 100);
+    }
+
+    void aDynamicRotationIsTheSameForAnyChunk()
+    {
+        const auto decoder = goldenDecoder("hf/families/llama_rope_dynamic");
+        QVERIFY(std::holds_alternative<DynamicRotary>(decoder->config().rotary.scheme));
+        std::vector<TokenId> prompt;
+        for (TokenId i = 0; i < 90; ++i)
+            prompt.push_back(i * 7 % 96);
+        const auto losses = [&](std::int64_t chunk) {
+            Context context(decoder->makeCache());
+            GenerationRequest request = greedy(prompt, 1);
+            request.chunkTokens = chunk;
+            request.scoresPrompt = true;
+            std::vector<double> nll;
+            GenerationObserver observer;
+            observer.promptScored = [&](std::int64_t, const std::vector<double>& part) {
+                nll.insert(nll.end(), part.begin(), part.end());
+            };
+            generate(*decoder, context, nullptr, request, observer, {});
+            return nll;
+        };
+        const std::vector<double> whole = losses(0);
+        QCOMPARE(whole.size(), prompt.size() - 1);
+        for (const std::int64_t chunk : {7, 16, 64}) {
+            const std::vector<double> parts = losses(chunk);
+            for (std::size_t i = 0; i < whole.size(); ++i)
+                QVERIFY2(std::abs(parts[i] - whole[i]) < 1e-4, qPrintable(QString::number(i)));
         }
     }
 

@@ -52,6 +52,37 @@ private Q_SLOTS:
         QVERIFY(compared > 100);
     }
 
+    void logitsThatAreNotFiniteAreRefusedWithAReason_data()
+    {
+        QTest::addColumn<float>("value");
+        QTest::addColumn<double>("temperature");
+        const float infinity = std::numeric_limits<float>::infinity();
+        QTest::newRow("NaN, greedy") << std::nanf("") << 0.0;
+        QTest::newRow("NaN, sampled") << std::nanf("") << 0.7;
+        QTest::newRow("infinite, greedy") << infinity << 0.0;
+        QTest::newRow("infinite, sampled") << infinity << 0.7;
+    }
+    void logitsThatAreNotFiniteAreRefusedWithAReason()
+    {
+        QFETCH(float, value);
+        QFETCH(double, temperature);
+        at::Tensor logits = at::zeros({300}, at::kFloat);
+        logits[17] = value;
+        SamplingSettings settings;
+        settings.temperature = temperature;
+        Sampler sampler(settings);
+        QVERIFY_EXCEPTION_THROWN(sampler.next(logits), EngineError);
+    }
+
+    void aTinyTemperatureIsGreedy()
+    {
+        at::Tensor logits = at::zeros({300}, at::kFloat);
+        logits[17] = 3.0F;
+        SamplingSettings settings;
+        settings.temperature = 1e-40;
+        QCOMPARE(Sampler(settings).next(logits), 17);
+    }
+
     void drawsAreTorchMultinomial()
     {
         const GoldenFile golden("gptosslite/sampling/golden.safetensors");

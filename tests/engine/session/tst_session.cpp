@@ -118,16 +118,14 @@ private Q_SLOTS:
     {
         EventLog log;
         Session session(log.callbacks());
-        session.open(goldenModel("gptosslite/tiny_a"));
+        session.open(goldenModel("gguf/llama_f32.gguf")); // it could answer
         const auto generation = session.generate(question("hi"));
-        QVERIFY(log.waitFor<ModelOpened>().has_value());
-        session.newChat();
-        QTRY_VERIFY(log.count<GenerationFinished>() + log.count<CommandFailed>() == 1);
-        if (const auto finished =
-                log.last<GenerationFinished>()) { // otherwise it came after the opening's end
-            QCOMPARE(finished->generation, generation);
-            QCOMPARE(finished->summary.finish, FinishReason::Cancelled);
-        }
+        const auto finished = log.waitFor<GenerationFinished>();
+        QVERIFY(finished.has_value());
+        QCOMPARE(finished->generation, generation);
+        QCOMPARE(finished->summary.finish, FinishReason::Cancelled);
+        QCOMPARE(log.count<TokenGenerated>(), 0);
+        QCOMPARE(log.count<CommandFailed>(), 0);
     }
 
     void aCancelledOpeningSaysSoAndKeepsTheModel()
@@ -144,15 +142,33 @@ private Q_SLOTS:
         QTRY_COMPARE(session.takeSnapshot()->phase, Phase::Idle);
     }
 
+    void destroyingWhileItRunsStopsAndJoins_data()
+    {
+        QTest::addColumn<QString>("prompt");
+        QTest::addColumn<bool>("waitsForAToken");
+        QTest::newRow("while it opens") << QString() << false;
+        QTest::newRow("while it answers") << QString(QLatin1Char('b')) << true;
+        QTest::newRow("while it reads a prompt") << QString(200000, QLatin1Char('b')) << false;
+    }
     void destroyingWhileItRunsStopsAndJoins()
     {
+        QFETCH(QString, prompt);
+        QFETCH(bool, waitsForAToken);
         EventLog log;
+        QElapsedTimer timer;
         {
             Session session(log.callbacks());
             session.open(goldenModel("gguf/llama_q4_1.gguf"));
-            session.generate(question("hi", 100000));
+            if (!prompt.isEmpty()) {
+                QVERIFY(log.waitFor<ModelOpened>().has_value());
+                session.generate(question(prompt.toStdString(), 100000));
+            }
+            if (waitsForAToken)
+                QVERIFY(log.waitFor<TokenGenerated>().has_value());
+            timer.start();
         }
-        QVERIFY(true); // reached: the thread was joined
+        QVERIFY2(timer.elapsed() < 5000, qPrintable(QString::number(timer.elapsed())));
+        QVERIFY(waitsForAToken || log.count<TokenGenerated>() == 0);
     }
 
     void smolLm2AnswersAndTheNextTurnReusesItsCache()
@@ -293,25 +309,36 @@ private Q_SLOTS:
         QVERIFY(finished->summary.promptTokens < 200);
     }
 
-    void aPromptPastTheLimitGoesOnWithANotice()
+    void aPromptPastWhatTheModelWasMadeForGoesOnWithANotice()
     {
-        const auto path = smolLm2Path();
-        if (!path)
-            QSKIP("KVSCOPE_SMOLLM2 does not name the SmolLM2 GGUF (scripts/test sets it)");
         EventLog log;
         Session session(log.callbacks());
-        OpenRequest open;
-        open.path = *path;
-        open.contextLimit = 40;
-        session.open(open);
+        session.open(goldenModel("gguf/llama_f32.gguf")); // 256 positions
         QVERIFY(log.waitFor<ModelOpened>().has_value());
-        session.generate(question(std::string(300, 'b'), 4));
+        session.generate(question(std::string(600, 'b'), 4));
         const auto notice = log.waitFor<Notice>();
         QVERIFY(notice.has_value());
-        QVERIFY(QString::fromStdString(notice->message).contains("more than the 40 positions"));
+        QVERIFY(QString::fromStdString(notice->message).contains("more than the 256 positions"));
         const auto finished = log.waitFor<GenerationFinished>();
         QVERIFY(finished.has_value());
         QVERIFY(finished->summary.finish != FinishReason::Cancelled);
+    }
+
+    void aPromptPastAChosenContextIsRefused()
+    {
+        EventLog log;
+        Session session(log.callbacks());
+        OpenRequest open = goldenModel("gguf/llama_f32.gguf");
+        open.contextLimit = 40;
+        session.open(open);
+        QVERIFY(log.waitFor<ModelOpened>().has_value());
+        session.generate(question(std::string(600, 'b'), 4));
+        const auto failed = log.waitFor<CommandFailed>();
+        QVERIFY(failed.has_value());
+        const QString message = QString::fromStdString(failed->message);
+        QVERIFY2(message.contains("maximum context chosen when opening is 40"),
+                 qPrintable(message));
+        QTRY_COMPARE(session.takeSnapshot()->phase, Phase::Idle);
     }
 };
 
