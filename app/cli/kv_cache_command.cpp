@@ -28,10 +28,12 @@ KVCacheDescription descriptionFor(const KvCacheOptions& options)
             description.windows.push_back(layer.kind == LayerKind::Windowed ? layer.window : 0);
         description.numKvHeads = checkpoint->config.numKvHeads;
         description.headDim = checkpoint->config.headDim;
+        description.bytesPerElement = cacheElementBytes(options.common, *checkpoint);
+    } else {
+        const std::string& type =
+            options.common.cacheDtype != "auto" ? options.common.cacheDtype : options.common.dtype;
+        description.bytesPerElement = type == "float32" ? 4 : 2;
     }
-    const std::string& type =
-        options.common.cacheDtype != "auto" ? options.common.cacheDtype : options.common.dtype;
-    description.bytesPerElement = type == "float32" ? 4 : 2;
     description.batch = options.batch;
     return description;
 }

@@ -1,8 +1,7 @@
 #include "engine/lab/effective_length.h"
 
-#include "engine/lab/statistics.h"
-
 #include "engine/base/errors.h"
+#include "engine/lab/statistics.h"
 
 #include <algorithm>
 #include <string>

@@ -42,6 +42,26 @@ std::size_t numberEnd(std::string_view text, std::size_t begin)
     return end;
 }
 
+bool isLetter(char c)
+{
+    return isWord(c) && !isDigit(c) && c != '_';
+}
+
+/// Whether what stands right behind a number makes it part of a word: an ordinal ("7th"), or "_".
+/// Other letters are a unit ("375g").
+bool endsInWord(std::string_view text, std::size_t end)
+{
+    if (end >= text.size() || !isWord(text[end]))
+        return false;
+    if (!isLetter(text[end]))
+        return true;
+    std::size_t last = end;
+    while (last < text.size() && isLetter(text[last]))
+        ++last;
+    const std::string_view letters = text.substr(end, last - end);
+    return letters == "st" || letters == "nd" || letters == "rd" || letters == "th";
+}
+
 } // namespace
 
 std::vector<std::string> numbersIn(std::string_view text)
@@ -54,8 +74,7 @@ std::vector<std::string> numbersIn(std::string_view text)
             continue;
         }
         const std::size_t end = numberEnd(text, at);
-        const bool isInWord =
-            (at > 0 && isWord(text[at - 1])) || (end < text.size() && isWord(text[end]));
+        const bool isInWord = (at > 0 && isWord(text[at - 1])) || endsInWord(text, end);
         if (!isInWord) {
             std::string number(text.substr(at, end - at));
             number.erase(std::remove(number.begin(), number.end(), ','), number.end());

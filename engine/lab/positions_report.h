@@ -11,6 +11,8 @@ namespace kvscope {
 
 /// A model behaves where its last bin is within this of the mean over the first half, in nats.
 inline constexpr double kBehavesNats = 0.2;
+/// Fewer positions than this in the last bin say nothing.
+inline constexpr std::int64_t kFewestBehavesPositions = 32;
 
 /// nll of some tokens in a row, as it becomes known. nll[i] is that of token firstPosition + i + 1,
 /// given the tokens up to position firstPosition + i.
@@ -50,6 +52,14 @@ struct PositionsSeries
     double rise() const { return lastBin.mean - firstHalf.mean; }
     /// Claim two of the card.
     bool behaves() const { return rise() <= kBehavesNats; }
+    /// Whether the losses are enough to say so: bins beside the last one, and the last one's
+    /// interval on one side of the line.
+    bool isDecided() const
+    {
+        const double line = firstHalf.mean + kBehavesNats;
+        return bins.size() > 1 && lastBin.count >= kFewestBehavesPositions &&
+               (lastBin.high <= line || lastBin.low > line);
+    }
 };
 
 /// Second scheme less the first one, position by position.

@@ -140,7 +140,7 @@ ModelConfig llama3(const Shape& shape, double factor)
     ModelConfig config = configOf("llama", shape);
     config.vocabularySize = 128256;
     config.rotary.base = 5e5;
-    config.trainedPositions = 8192;
+    config.trainedPositions = 131072; // with the scaling, which it was trained on with
     config.extendedPositions = 131072;
     config.rotary.scheme = Llama3Rotary{.factor = factor, .originalPositions = 8192};
     return config;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdio>
 #include <map>
 #include <utility>
@@ -46,15 +47,44 @@ private:
     std::uint64_t m_state = 0xcbf29ce484222325;
 };
 
+void addExperts(Hash& hash, const MoEConfig& moe)
+{
+    for (const std::int64_t number :
+         {moe.numExperts, moe.numActive, moe.numShared, moe.expertDim, moe.sharedDim,
+          std::int64_t{moe.hasSharedGate}, std::int64_t{moe.hasRouterBias},
+          std::int64_t{moe.normalisesWeights}})
+        hash.add(number);
+}
+
+/// Every setting that changes what is computed, but for the rotation.
 void addShape(Hash& hash, const ModelConfig& config)
 {
     hash.add(config.architecture);
     for (const std::int64_t number :
          {config.vocabularySize, config.modelWidth, config.numHeads, config.numKvHeads,
-          config.headDim, config.feedForwardDim, config.trainedPositions, config.numLayers()})
+          config.headDim, config.feedForwardDim, config.numLayers()})
         hash.add(number);
-    for (const LayerConfig& layer : config.layers)
-        hash.add(layer.window);
+    for (const bool flag :
+         {config.hasTiedHead, config.hasLearnedPositions, config.addsOneToGains, config.hasPreNorms,
+          config.hasPostNorms, config.hasQueryKeyValueBias, config.hasOutputBias,
+          config.hasFeedForwardBias, config.isGated, config.clampsSinks})
+        hash.add(std::int64_t{flag});
+    for (const auto kind :
+         {static_cast<std::int64_t>(config.norm), static_cast<std::int64_t>(config.queryKeyNorm),
+          static_cast<std::int64_t>(config.activation)})
+        hash.add(kind);
+    for (const double number :
+         {config.normEpsilon, config.embeddingScale, config.residualScale, config.logitScale,
+          config.attentionScale, config.attentionSoftCap, config.finalSoftCap})
+        hash.add(std::bit_cast<std::int64_t>(number));
+    if (config.experts)
+        addExperts(hash, *config.experts);
+    for (const LayerConfig& layer : config.layers) {
+        hash.add(layer.kind == LayerKind::Windowed ? layer.window : 0);
+        hash.add(layer.identityPairs);
+        for (const bool flag : {layer.hasSink, layer.hasExperts})
+            hash.add(std::int64_t{flag});
+    }
 }
 
 void addSamples(Hash& hash, std::span<const std::byte> data)

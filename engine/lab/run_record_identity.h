@@ -13,7 +13,7 @@ namespace kvscope {
 
 /// A checkpoint's identity, the same wherever its files lie: "fnv1a64:" and 16 hexadecimal digits.
 ///
-/// FNV-1a over the architecture, the vocabulary size and the shape's numbers, then over every
+/// FNV-1a over the architecture and every setting of its ModelConfig, then over every
 /// tensor in the order of names: name, storage type, shape, and up to 16 pieces of 64 bytes evenly
 /// spaced over its data, the first and the last among them. So it reads some thousand pages of a
 /// large file, not all of it. The rotation is left out: it is a setting of the run. It tells runs

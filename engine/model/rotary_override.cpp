@@ -59,11 +59,20 @@ double yarnMagnitude(double factor)
     return factor > 1.0 ? 0.1 * std::log(factor) + 1.0 : 1.0; // YaRN, eq. 22
 }
 
+/// What a scaling counts from: the trained positions, or, of a file with llama3's scaling, those
+/// before it.
+std::int64_t originalPositions(const ModelConfig& config, const RotaryConfig& own)
+{
+    if (const auto* llama3 = std::get_if<Llama3Rotary>(&own.scheme))
+        return llama3->originalPositions;
+    return std::max<std::int64_t>(1, config.trainedPositions);
+}
+
 RotaryScheme chosenScheme(const ModelConfig& config, const RotaryConfig& own, const Parsed& choice,
                           const std::string& text)
 {
     const double factor = choice.factor;
-    const std::int64_t original = std::max<std::int64_t>(1, config.trainedPositions);
+    const std::int64_t original = originalPositions(config, own);
     if (choice.name == "linear")
         return LinearRotary{factor};
     if (choice.name == "dynamic")
@@ -121,12 +130,14 @@ void overrideRotary(ModelConfig& config, const std::string& choice)
         config.extendedPositions = config.trainedPositions;
         return;
     }
+    const std::int64_t original = originalPositions(config, config.rotary);
     // Windowed layers with a rotation of their own keep it: they never look past their window.
     config.rotary.scheme = chosenScheme(config, config.rotary, wanted, choice);
     config.rotary.frequencyDivisors.clear();
     if (wanted.name != "longrope") // whose length is the file's
-        config.extendedPositions = static_cast<std::int64_t>(
-            std::llround(static_cast<double>(config.trainedPositions) * wanted.factor));
+        config.extendedPositions =
+            static_cast<std::int64_t>(std::llround(static_cast<double>(original) * wanted.factor));
+    config.trainedPositions = std::min(config.trainedPositions, original);
 }
 
 std::shared_ptr<const Checkpoint> withRotary(std::shared_ptr<const Checkpoint> checkpoint,

@@ -171,13 +171,12 @@ void readPositions(const ConfigObject& config, ModelConfig& model)
             model.extendedPositions = std::llround(aimed);
         model.trainedPositions = std::min(model.trainedPositions, model.extendedPositions);
     };
+    // Models that ship with llama3's scaling were trained on with it, to their full length.
     const RotaryScheme& scheme = model.rotary.scheme;
     if (const auto* yarn = std::get_if<YarnRotary>(&scheme))
         extendFrom(yarn->originalPositions, yarn->factor);
     else if (const auto* dynamic = std::get_if<DynamicRotary>(&scheme))
         extendFrom(dynamic->originalPositions, dynamic->factor);
-    else if (const auto* llama3 = std::get_if<Llama3Rotary>(&scheme))
-        model.trainedPositions = std::min(llama3->originalPositions, model.extendedPositions);
     else if (const auto* longRope = std::get_if<LongRotary>(&scheme))
         model.trainedPositions = std::min(longRope->originalPositions, model.extendedPositions);
 }

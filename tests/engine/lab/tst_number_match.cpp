@@ -21,6 +21,9 @@ private Q_SLOTS:
         QTest::newRow("too long for a group") << "1234,567" << QStringList({"1234", "567"});
         QTest::newRow("decimal part") << "3.48 metres" << QStringList{"3.48"};
         QTest::newRow("inside a word") << "B52, 7th, x_9" << QStringList{};
+        QTest::newRow("with a unit")
+            << "375g, 92ft or 219steps" << QStringList({"375", "92", "219"});
+        QTest::newRow("a year of a century") << "the 1st of 20th" << QStringList{};
         QTest::newRow("in brackets and stars") << "(**7391**)" << QStringList{"7391"};
         QTest::newRow("beside other letters") << QString::fromUtf8("№7391…") << QStringList{"7391"};
         QTest::newRow("digits of another script") << QString::fromUtf8("٧٣٩١") << QStringList{};

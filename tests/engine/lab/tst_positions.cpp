@@ -160,6 +160,22 @@ private Q_SLOTS:
         QVERIFY(!series.behaves());
     }
 
+    void aVerdictNeedsPositionsAndAnIntervalOnOneSide()
+    {
+        const ModelConfig config;
+        PositionsOptions options;
+        options.numBins = 2;
+        QVERIFY(positionsSeries(config, std::vector<double>(200, 2.0), options).isDecided());
+        QVERIFY(!positionsSeries(config, std::vector<double>(20, 2.0), options).isDecided());
+        options.numBins = 1; // compared with itself
+        QVERIFY(!positionsSeries(config, std::vector<double>(200, 2.0), options).isDecided());
+        options.numBins = 2;
+        std::vector<double> wild(200, 2.0);
+        for (std::size_t i = 100; i < wild.size(); ++i)
+            wild[i] = i % 2 == 0 ? 0.0 : 4.4; // 0.2 above, give or take 0.4
+        QVERIFY(!positionsSeries(config, wild, options).isDecided());
+    }
+
     void noBinStraddlesTheTrainedLength()
     {
         ModelConfig config;

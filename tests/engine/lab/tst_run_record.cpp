@@ -349,6 +349,17 @@ private Q_SLOTS:
         QVERIFY(hash.starts_with("fnv1a64:") && hash.size() == 24);
         QCOMPARE(modelHash(*openCheckpoint(elsewhere)), hash);
         QVERIFY(modelHash(*openCheckpoint(goldenPath("gptosslite/tiny_b"))) != hash);
+        const auto differs = [&](auto change) {
+            Checkpoint copy(*here);
+            change(copy.config);
+            return modelHash(copy) != hash;
+        };
+        QVERIFY(differs([](ModelConfig& config) { config.normEpsilon = 0.5; }));
+        QVERIFY(differs([](ModelConfig& config) { config.activation = Activation::Gelu; }));
+        QVERIFY(differs([](ModelConfig& config) { config.finalSoftCap = 30.0; }));
+        QVERIFY(differs([](ModelConfig& config) { config.clampsSinks = !config.clampsSinks; }));
+        QVERIFY(differs([](ModelConfig& config) { config.layers[0].window += 1; }));
+        QVERIFY(differs([](ModelConfig& config) { config.experts->numActive = 1; }));
         // The rotation is a setting of the run, not the model.
         QCOMPARE(modelHash(*withRotary(here, "linear:2")), hash);
 
