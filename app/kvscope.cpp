@@ -6,13 +6,30 @@
 #include <QApplication>
 #include <QCommandLineParser>
 
+namespace {
+
+QStringList argumentList(int argc, char** argv)
+{
+    QStringList arguments;
+    for (int i = 0; i < argc; ++i)
+        arguments << QString::fromLocal8Bit(argv[i]);
+    return arguments;
+}
+
+bool asksForText(const QCommandLineParser& parser)
+{
+    return parser.isSet(QStringLiteral("help")) || parser.isSet(QStringLiteral("help-all")) ||
+           parser.isSet(QStringLiteral("version"));
+}
+
+} // namespace
+
 int main(int argc, char** argv)
 {
     kvscope::settleThreadEnvironment(argv);
-    QApplication application(argc, argv);
-    QApplication::setApplicationName("kvscope");
-    QApplication::setOrganizationName("kvscope");
-    QApplication::setApplicationVersion(KVSCOPE_VERSION);
+    QCoreApplication::setApplicationName("kvscope");
+    QCoreApplication::setOrganizationName("kvscope");
+    QCoreApplication::setApplicationVersion(KVSCOPE_VERSION);
 
     QCommandLineParser parser;
     parser.setApplicationDescription(
@@ -26,7 +43,11 @@ int main(int argc, char** argv)
     const QCommandLineOption smolLm2(
         "smollm2", "where the installed SmolLM2 lies (scripts/run gives it)", "FILE");
     parser.addOptions({device, dtype, smolLm2});
-    parser.process(application);
+    if (!parser.parse(argumentList(argc, argv)) || asksForText(parser)) {
+        QCoreApplication textOnly(argc, argv); // which needs no display
+        parser.process(textOnly);              // prints, and exits
+    }
+    QApplication application(argc, argv);
 
     kvscope::applyTheme(application, kvscope::WindowSettings().theme());
     kvscope::MainWindow window({parser.value(device), parser.value(dtype), parser.value(smolLm2)});

@@ -154,6 +154,7 @@ void ChatPanel::setModel(const ModelDescription& model)
               : model.extendedPositions > 0 ? model.extendedPositions
                                             : model.trainedPositions;
     m_conversation.clear();
+    m_messages->clear(); // they were about the model before
     m_conversation.setAnswerOpening(model.answerOpening);
     m_composer->settingsEditor().setSystemRefusal(QString::fromStdString(model.systemRefusal));
     m_promptText.clear();
@@ -208,9 +209,13 @@ void ChatPanel::setSnapshot(std::shared_ptr<const EngineSnapshot> snapshot)
 void ChatPanel::showGauge()
 {
     const std::int64_t trained = m_model ? m_model->trainedPositions : 0;
-    m_gauge->setState(m_snapshot != nullptr && m_model
-                          ? ContextGaugeState::of(*m_snapshot, m_limit, trained)
-                          : ContextGaugeState{0, m_limit, trained});
+    ContextGaugeState state;
+    if (m_snapshot != nullptr && m_model)
+        state = ContextGaugeState::of(*m_snapshot, m_limit, trained);
+    state.limit = m_limit;
+    state.trained = trained;
+    state.extended = m_model ? m_model->extendedPositions : 0;
+    m_gauge->setState(state);
     m_composer->settingsEditor().setContext(m_limit, trained);
 }
 
@@ -267,6 +272,7 @@ void ChatPanel::newChat()
     if (m_progress->isPrefill())
         m_progress->finish();
     m_conversation.clear();
+    m_messages->clear();
     m_promptText.clear();
     m_promptTokens = 0;
     m_legend->setHasLosses(false);

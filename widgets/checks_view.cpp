@@ -134,7 +134,13 @@ void ChecksView::setChecks(std::vector<CheckEntry> checks, const QString& subjec
         if (m_checks->check(source).result != CheckResult::Failed)
             continue;
         m_table->selectRow(row);
-        m_table->scrollTo(m_filter->index(row, 0), QAbstractItemView::PositionAtCenter);
+        // Later: a page that was never shown has no height to scroll in.
+        QMetaObject::invokeMethod(
+            m_table,
+            [this] {
+                m_table->scrollTo(m_table->currentIndex(), QAbstractItemView::PositionAtCenter);
+            },
+            Qt::QueuedConnection);
         break;
     }
 }

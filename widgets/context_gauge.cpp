@@ -107,6 +107,8 @@ QString ContextGauge::limitText() const
         return tr("trained %1").arg(countText(m_state.trained));
     if (m_state.limit < m_state.trained)
         return tr("limited, trained %1").arg(countText(m_state.trained));
+    if (m_state.limit > std::max(m_state.trained, m_state.extended)) // a person chose it
+        return tr("limit %1, trained %2").arg(countText(m_state.limit), countText(m_state.trained));
     const double factor = static_cast<double>(m_state.limit) / static_cast<double>(m_state.trained);
     return tr("extended × %1 to %2").arg(QString::number(factor, 'g', 3), countText(m_state.limit));
 }

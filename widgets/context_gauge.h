@@ -14,6 +14,7 @@ struct ContextGaugeState
     std::int64_t used = 0;            ///< cached
     std::int64_t limit = 0;           ///< that the chat may fill; 0: no model, or unknown
     std::int64_t trained = 0;         ///< 0: unknown
+    std::int64_t extended = 0;        ///< what the rotation aims at; above `trained`: extended
     std::int64_t firstInWindows = -1; ///< oldest position that a windowed layer reads; -1: none
     std::int64_t reused = 0;          ///< of a prefill that runs: what was cached before it
     std::int64_t planned = 0;         ///< where that prefill will end; 0: none runs
@@ -40,7 +41,7 @@ public:
     QString usedText() const;
     /// "24 % used, 6,249 left"
     QString leftText() const;
-    /// "trained 8,192", "extended × 4 to 4,096"
+    /// "trained 8,192", "extended × 4 to 4,096", "limit 20,000, trained 8,192"
     QString limitText() const;
 
     void paintTo(QPainter& painter, const QRectF& area, const Theme& theme) const override;

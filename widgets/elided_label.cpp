@@ -2,7 +2,10 @@
 
 #include <QHelpEvent>
 #include <QPainter>
+#include <QTextLayout>
 #include <QToolTip>
+
+#include <algorithm>
 
 namespace kvscope {
 
@@ -35,9 +38,40 @@ void ElidedLabel::setAlignment(Qt::Alignment alignment)
     update();
 }
 
+void ElidedLabel::setMaxLines(int lines)
+{
+    m_maxLines = std::max(1, lines);
+    QSizePolicy policy(QSizePolicy::Preferred,
+                       m_maxLines > 1 ? QSizePolicy::Minimum : QSizePolicy::Fixed);
+    policy.setHeightForWidth(m_maxLines > 1);
+    setSizePolicy(policy);
+    updateGeometry();
+    update();
+}
+
+QStringList ElidedLabel::linesFor(int width) const
+{
+    QStringList lines;
+    QTextLayout layout(m_text, font());
+    layout.beginLayout();
+    for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
+        line.setLineWidth(width);
+        const bool isLast = lines.size() + 1 == m_maxLines;
+        const QString text = m_text.mid(line.textStart(), isLast ? -1 : line.textLength());
+        lines << fontMetrics().elidedText(text, Qt::ElideRight, width);
+        if (isLast)
+            break;
+    }
+    layout.endLayout();
+    return lines;
+}
+
 bool ElidedLabel::isElided() const
 {
-    return fontMetrics().horizontalAdvance(m_text) > width();
+    if (m_maxLines == 1)
+        return fontMetrics().horizontalAdvance(m_text) > width();
+    const QStringList lines = linesFor(width());
+    return lines.size() == m_maxLines && !m_text.endsWith(lines.last());
 }
 
 QSize ElidedLabel::sizeHint() const
@@ -48,6 +82,12 @@ QSize ElidedLabel::sizeHint() const
 QSize ElidedLabel::minimumSizeHint() const
 {
     return {0, fontMetrics().height()};
+}
+
+int ElidedLabel::heightForWidth(int width) const
+{
+    const auto lines = m_maxLines > 1 ? std::max<qsizetype>(1, linesFor(width).size()) : 1;
+    return static_cast<int>(lines) * fontMetrics().height();
 }
 
 bool ElidedLabel::event(QEvent* event)
@@ -67,8 +107,11 @@ void ElidedLabel::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
     painter.setPen(Theme::current().*m_ink);
-    painter.drawText(rect(), static_cast<int>(m_alignment | Qt::AlignVCenter) | Qt::TextSingleLine,
-                     fontMetrics().elidedText(m_text, Qt::ElideRight, width()));
+    const QStringList lines =
+        m_maxLines > 1 ? linesFor(width())
+                       : QStringList{fontMetrics().elidedText(m_text, Qt::ElideRight, width())};
+    painter.drawText(rect(), static_cast<int>(m_alignment | Qt::AlignVCenter),
+                     lines.join(QLatin1Char('\n')));
 }
 
 QString plainTooltip(const QString& text)

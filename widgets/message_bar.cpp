@@ -33,7 +33,10 @@ MessageBar::MessageBar(QWidget* parent)
         button->setAutoRaise(true);
         button->setMinimumSize(spacing::kListRow, spacing::kListRow);
     }
-    m_text->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    m_text->setMaxLines(3);
+    QSizePolicy wide = m_text->sizePolicy();
+    wide.setHorizontalPolicy(QSizePolicy::Expanding);
+    m_text->setSizePolicy(wide);
     auto* line = new QHBoxLayout(this);
     line->setContentsMargins(spacing::kStep, 3, spacing::kTight, 3);
     line->setSpacing(6);
@@ -42,7 +45,9 @@ MessageBar::MessageBar(QWidget* parent)
     line->addWidget(m_count);
     line->addWidget(m_copy);
     line->addWidget(m_dismiss);
-    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+    policy.setHeightForWidth(true);
+    setSizePolicy(policy);
     connect(m_copy, &QToolButton::clicked, this, &MessageBar::copy);
     connect(m_dismiss, &QToolButton::clicked, this, &MessageBar::dismiss);
     hide();
@@ -53,7 +58,7 @@ void MessageBar::add(Kind kind, const QString& text, const QString& detail)
     const Message message{kind, text, detail};
     if (std::find(m_messages.begin(), m_messages.end(), message) != m_messages.end())
         return;
-    m_messages.push_back(message);
+    m_messages.push_front(message);
     showFirst();
 }
 

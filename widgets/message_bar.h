@@ -12,8 +12,8 @@ namespace kvscope {
 
 class ElidedLabel;
 
-/// What went wrong or must be known, as one line over a panel: glyph, text, Copy, dismiss. Several
-/// wait for each other, oldest first; hidden while there are none.
+/// What went wrong or must be known, in at most three lines over a panel: glyph, text, Copy,
+/// dismiss. Several wait for each other, newest first; hidden while there are none.
 class MessageBar : public QWidget
 {
     Q_OBJECT

@@ -246,12 +246,8 @@ OpenChoice OpenDialog::choice() const
 
 void OpenDialog::setPath(const QString& path)
 {
-    if (path != this->path()) {
-        OpenChoice kept = choice();
-        kept.rotary.clear();
-        kept.maxContext = 0;
-        m_options->setChoice(kept);
-    }
+    if (path != this->path())
+        forgetModelsChoice();
     m_path->setText(path);
     const QSignalBlocker blocker(m_recent);
     m_recent->setCurrentItem(nullptr);
@@ -261,8 +257,19 @@ void OpenDialog::setPath(const QString& path)
     askForPreview();
 }
 
+void OpenDialog::forgetModelsChoice()
+{
+    OpenChoice kept = choice();
+    kept.rotary.clear();
+    kept.maxContext = 0;
+    m_options->setChoice(kept);
+}
+
 void OpenDialog::pathEdited()
 {
+    forgetModelsChoice();
+    const QSignalBlocker blocker(m_recent);
+    m_recent->setCurrentItem(nullptr);
     m_preview.reset();
     m_open->setEnabled(false);
     m_ask.start();
@@ -392,8 +399,23 @@ void OpenDialog::dropEvent(QDropEvent* event)
 void OpenDialog::changeEvent(QEvent* event)
 {
     QDialog::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange && m_preview != nullptr && m_preview->opens())
-        m_summary->setPreview(*m_preview, choice());
+    if (event->type() != QEvent::PaletteChange)
+        return;
+    // Later: it makes labels anew, and Qt is walking over the widgets there are.
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            if (m_preview != nullptr && m_preview->opens())
+                m_summary->setPreview(*m_preview, choice());
+        },
+        Qt::QueuedConnection);
+}
+
+void OpenDialog::showEvent(QShowEvent* event)
+{
+    QDialog::showEvent(event);
+    m_path->setFocus();
+    m_path->selectAll();
 }
 
 } // namespace kvscope

@@ -68,12 +68,15 @@ protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;
     void changeEvent(QEvent* event) override;
+    void showEvent(QShowEvent* event) override;
 
 private:
     QWidget* buildPathRow();
     QWidget* buildRecent();
     QWidget* buildRight();
     QWidget* buildBottom();
+    /// Rotation and context belong to one model.
+    void forgetModelsChoice();
     void pathEdited();
     void askForPreview();
     void showPreview();

@@ -18,6 +18,17 @@
 namespace kvscope {
 namespace {
 
+/// An emptied field means the model's own context.
+class ContextBox : public QSpinBox
+{
+protected:
+    void fixup(QString& text) const override
+    {
+        if (text.trimmed().isEmpty())
+            text = specialValueText();
+    }
+};
+
 constexpr int kContextStep = 1024;
 constexpr int kMostContext = 1'000'000'000;
 
@@ -32,7 +43,7 @@ void selectData(QComboBox& box, const QString& data)
 OpenOptions::OpenOptions(QWidget* parent)
     : QWidget(parent)
     , m_factor(new QDoubleSpinBox)
-    , m_context(new QSpinBox)
+    , m_context(new ContextBox)
     , m_cost(new ElidedLabel)
     , m_upper(new QHBoxLayout)
     , m_lower(new QHBoxLayout)
@@ -234,9 +245,12 @@ void OpenOptions::showCost()
         return;
     }
     const FitEstimate fit = estimateFit(m_preview, choice());
+    const bool isBeyond =
+        m_preview.extendedPositions > 0 && fit.context > m_preview.extendedPositions;
+    m_cost->setInk(isBeyond ? &Theme::caution : &Theme::ink2);
     QString text = tr("%1 of cache in %2")
                        .arg(bytesText(fit.cacheBytes), QString::fromStdString(fit.cacheDtype));
-    if (m_preview.extendedPositions > 0 && fit.context > m_preview.extendedPositions)
+    if (isBeyond)
         text = QStringLiteral("! ") + tr("beyond what the model was made for; ") + text;
     m_cost->setText(text);
 }

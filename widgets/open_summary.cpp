@@ -227,6 +227,7 @@ void OpenSummary::setChoice(const OpenPreview& preview, const OpenChoice& choice
     m_fits->setPreview(preview, choice);
     QStringList longest;
     OpenChoice one = choice;
+    one.maxContext = 0; // what memory allows, whatever was chosen
     for (const DeviceReading& device : preview.devices) {
         one.device = device.id;
         const FitEstimate fit = estimateFit(preview, one);

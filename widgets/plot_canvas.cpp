@@ -77,6 +77,7 @@ PlotCanvas::PlotCanvas(QWidget* parent)
 {
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
+    setAttribute(Qt::WA_NoMousePropagation, false); // the panel around it has the context menu
     axisRect()->setAutoMargins(QCP::msNone);
     axisRect()->setMinimumMargins(QMargins());
     plotLayout()->setMargins(QMargins());

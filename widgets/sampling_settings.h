@@ -21,7 +21,9 @@ namespace kvscope {
 /// How the chat asks for an answer. Kept by the app between runs.
 struct ChatSettings
 {
-    SamplingSettings sampling;
+    /// Cooler and longer than the engine's own defaults, which are GPT-OSS-Lite's: what a small
+    /// instruction-tuned model wants.
+    SamplingSettings sampling{.maxNewTokens = 256, .temperature = 0.2};
     bool newSeedEachTime = true;      ///< a fresh seed for every answer, so that Again differs
     bool scoresPrompt = false;        ///< loss by position in prefill too
     bool keepsNewestWhenFull = false; ///< without asking: system prompt and newest turns

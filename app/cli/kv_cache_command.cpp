@@ -22,7 +22,7 @@ KVCacheDescription descriptionFor(const KvCacheOptions& options)
 {
     KVCacheDescription description;
     if (!options.common.model.empty()) {
-        const auto checkpoint = openFor(options.common);
+        const auto checkpoint = openOrPreset(options.common);
         description.windows.clear();
         for (const LayerConfig& layer : checkpoint->config.layers)
             description.windows.push_back(layer.kind == LayerKind::Windowed ? layer.window : 0);
@@ -122,7 +122,7 @@ void addKvCacheCommand(CLI::App& app, CliContext& context)
         "kv-cache", "Bytes of the mixed cache against full attention, by arithmetic");
     addCommonOptions(*command, options->common, ModelArgument::None);
     command->add_option("MODEL", options->common.model,
-                        "a checkpoint's shape instead of the 502M GPT-OSS-Lite");
+                        "a checkpoint's shape, or preset:NAME, instead of the 502M GPT-OSS-Lite");
     command->add_option("--lengths", options->lengths, "tokens: 4096,8K,...")
         ->capture_default_str();
     command->add_option("--batch", options->batch)

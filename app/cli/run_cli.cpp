@@ -31,9 +31,11 @@ int parseAndRun(CLI::App& app, int argc, const char* const* argv, CliContext& co
             return kFailed;
         }
         return context.stop.stop_requested() ? kCancelled : 0;
+    } catch (const CLI::Success& asked) { // --help, --version
+        return app.exit(asked, context.out, context.err);
     } catch (const CLI::ParseError& error) {
-        const int code = app.exit(error, context.out, context.err);
-        return code == 0 ? 0 : kWrongUsage;
+        context.err << "error: " << firstLine(error.what()) << " (see --help)\n";
+        return kWrongUsage;
     } catch (const Stopped&) {
         context.err << "cancelled\n";
         return kCancelled;

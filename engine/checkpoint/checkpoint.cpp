@@ -23,17 +23,26 @@ std::uint64_t Checkpoint::weightBytes() const
     return bytes;
 }
 
-std::string Checkpoint::storageSummary() const
+std::vector<std::pair<StorageType, std::uint64_t>> Checkpoint::storageBytes() const
 {
     std::map<StorageType, std::uint64_t> bytesOf;
     for (const auto& file : files)
-        for (const auto& [name, tensor] : file->tensors())
-            bytesOf[tensor.type] += tensor.data.size();
+        for (const auto& [name, tensor] : file->tensors()) {
+            // Hugging Face's MXFP4: blocks and scales are tensors of bytes.
+            const bool isMxfp4 = tensor.type == StorageType::U8 &&
+                                 (name.ends_with("_blocks") || name.ends_with("_scales"));
+            bytesOf[isMxfp4 ? StorageType::MXFP4 : tensor.type] += tensor.data.size();
+        }
     std::vector<std::pair<StorageType, std::uint64_t>> types(bytesOf.begin(), bytesOf.end());
     std::stable_sort(types.begin(), types.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
+    return types;
+}
+
+std::string Checkpoint::storageSummary() const
+{
     std::string text;
-    for (const auto& [type, bytes] : types)
+    for (const auto& [type, bytes] : storageBytes())
         text += (text.empty() ? "" : ", ") + std::string(storageName(type));
     return text;
 }

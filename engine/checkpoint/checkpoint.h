@@ -87,6 +87,8 @@ struct Checkpoint
     const TensorInfo* find(std::string_view name) const;
     /// Bytes of all tensors as stored.
     std::uint64_t weightBytes() const;
+    /// Bytes by storage type, most first.
+    std::vector<std::pair<StorageType, std::uint64_t>> storageBytes() const;
     /// "Q4_1, F32, Q8_0": the storage types in use, most bytes first.
     std::string storageSummary() const;
 };

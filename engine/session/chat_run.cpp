@@ -45,6 +45,7 @@ void ChatRun::run(std::uint64_t generation, const ChatRequest& request, const st
     m_model.context->reusePrefix(prompt.ids);
     announce(prompt, m_dropped);
     m_publisher.clearDecodeRate();
+    m_publisher.state().prefillTokensPerSecond = 0.0; // that of the prompt before
     m_publisher.state().generation = m_generation;
     m_publisher.state().prefill = {
         m_model.context->cache().seqLen(), 0,
@@ -74,8 +75,12 @@ std::optional<TokenizedText> ChatRun::fitted(const ChatRequest& request)
     const std::int64_t limit = m_model.contextLimit;
     TokenizedText whole = m_model.prompter->prompt(request.messages, m_model.known);
     const auto length = static_cast<std::int64_t>(whole.ids.size());
-    if (limit <= 0 || length < limit)
+    const std::int64_t madeFor = m_model.decoder->config().extendedPositions;
+    if (limit <= 0 || length < limit) {
+        if (madeFor > 0 && length > madeFor)
+            tellBeyond(length, madeFor);
         return whole;
+    }
     auto toDrop = m_model.prompter->messagesToDrop(request.messages, roomLimit(request));
     if (!toDrop) // no room for a whole answer, but the last message itself may fit
         toDrop = m_model.prompter->messagesToDrop(request.messages, limit - 1);
@@ -85,11 +90,7 @@ std::optional<TokenizedText> ChatRun::fitted(const ChatRequest& request)
                                 " tokens, the maximum context chosen when opening is " +
                                 formatCount(limit));
         m_isBeyondLimit = true;
-        m_emit(Notice{"The prompt has " + formatCount(length) + " tokens, more than the " +
-                          formatCount(limit) +
-                          " positions this model was made for. It goes on; answers past that are "
-                          "untested ground.",
-                      m_generation});
+        tellBeyond(length, limit);
         return whole;
     }
     if (request.whenFull == ContextFullPolicy::Ask) {
@@ -100,6 +101,15 @@ std::optional<TokenizedText> ChatRun::fitted(const ChatRequest& request)
     m_dropped = *toDrop;
     return m_model.prompter->prompt(ChatPrompter::withoutOldest(request.messages, *toDrop),
                                     m_model.known);
+}
+
+void ChatRun::tellBeyond(std::int64_t length, std::int64_t positions)
+{
+    m_emit(Notice{"The prompt has " + formatCount(length) + " tokens, more than the " +
+                      formatCount(positions) +
+                      " positions this model was made for. It goes on; answers past that are "
+                      "untested ground.",
+                  m_generation});
 }
 
 void ChatRun::announce(const TokenizedText& prompt, std::int64_t dropped)
@@ -134,12 +144,12 @@ GenerationObserver ChatRun::observer()
         if (progress.secondsElapsed > 0.0)
             state.prefillTokensPerSecond =
                 static_cast<double>(progress.doneTokens) / progress.secondsElapsed;
-        state.phase = progress.doneTokens < progress.totalTokens ? Phase::Prefill : Phase::Decode;
     };
     watch.promptScored = [this](std::int64_t firstPosition, const std::vector<double>& nll) {
         m_emit(PromptScored{m_generation, firstPosition, nll});
     };
     watch.generated = [this](const TokenRecord& token) {
+        m_publisher.state().phase = Phase::Decode;
         m_emit(TokenGenerated{m_generation, token});
     };
     watch.stepped = [this] {

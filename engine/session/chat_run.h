@@ -37,6 +37,7 @@ private:
     /// The prompt of the messages that fit; nothing where the person gave the run up.
     std::optional<TokenizedText> fitted(const ChatRequest& request);
     std::int64_t roomLimit(const ChatRequest& request) const;
+    void tellBeyond(std::int64_t length, std::int64_t positions);
     void announce(const TokenizedText& prompt, std::int64_t dropped);
     GenerationObserver observer();
     void publish(Phase phase);

@@ -73,16 +73,10 @@ std::vector<PreviewLayers> layerGroups(const ModelConfig& config)
 /// "Q4_1 83.6 MB, Q8_0 30.1 MB, F32 140 kB", most bytes first as storageSummary() has them.
 std::string storageText(const Checkpoint& checkpoint)
 {
-    std::map<std::string, std::uint64_t> bytesOf;
-    for (const auto& file : checkpoint.files)
-        for (const auto& [name, tensor] : file->tensors())
-            bytesOf[std::string(storageName(tensor.type))] += tensor.data.size();
-    std::vector<std::pair<std::string, std::uint64_t>> types(bytesOf.begin(), bytesOf.end());
-    std::stable_sort(types.begin(), types.end(),
-                     [](const auto& a, const auto& b) { return a.second > b.second; });
     std::string text;
-    for (const auto& [name, bytes] : types)
-        text += (text.empty() ? "" : ", ") + name + " " + formatFileSize(bytes);
+    for (const auto& [type, bytes] : checkpoint.storageBytes())
+        text += (text.empty() ? "" : ", ") + std::string(storageName(type)) + " " +
+                formatFileSize(bytes);
     return text;
 }
 

@@ -178,9 +178,11 @@ inline FitEstimate estimateFit(const OpenPreview& model, const OpenChoice& choic
         if (device.id == choice.device)
             fit.freeBytes = device.freeBytes;
     const std::int64_t elementBytes = bytesPerNumber(fit.cacheDtype);
+    const bool grows = std::any_of(model.layers.begin(), model.layers.end(),
+                                   [](const PreviewLayers& group) { return !group.isWindowed; });
     const auto growthAt = [&](std::int64_t length) {
         return saturatingMultiply(
-            static_cast<std::uint64_t>(length),
+            static_cast<std::uint64_t>(grows ? length : 0),
             static_cast<std::uint64_t>(model.elementsPerToken * elementBytes));
     };
     fit.cacheBytes = cacheBytesAt(model, fit.context, elementBytes);

@@ -22,9 +22,9 @@ private Q_SLOTS:
         bar.add(MessageBar::Kind::Caution, QStringLiteral("second"));
         bar.add(MessageBar::Kind::Failure, QStringLiteral("first")); // said already
         QCOMPARE(bar.count(), 2);
-        QCOMPARE(bar.text(), QStringLiteral("first"));
+        QCOMPARE(bar.text(), QStringLiteral("second")); // the newest is what a person waits for
         bar.dismiss();
-        QCOMPARE(bar.text(), QStringLiteral("second"));
+        QCOMPARE(bar.text(), QStringLiteral("first"));
         QSignalSpy emptied(&bar, &MessageBar::emptied);
         bar.dismiss();
         bar.dismiss();
@@ -52,6 +52,18 @@ private Q_SLOTS:
         bar.add(MessageBar::Kind::Failure, QStringLiteral("long ").repeated(200));
         QVERIFY(bar.minimumSizeHint().width() < 280);
         QVERIFY(bar.minimumSizeHint().width() - before < 100);
+    }
+
+    void aLongMessageWrapsToThreeLines()
+    {
+        MessageBar bar;
+        bar.add(MessageBar::Kind::Failure, QStringLiteral("short"));
+        const int one = bar.heightForWidth(340);
+        bar.add(MessageBar::Kind::Failure, QStringLiteral("some words ").repeated(8));
+        const int more = bar.heightForWidth(340);
+        QVERIFY2(more > one, qPrintable(QString("%1 %2").arg(one).arg(more)));
+        bar.add(MessageBar::Kind::Failure, QStringLiteral("some words ").repeated(80));
+        QCOMPARE(bar.heightForWidth(340), one + 2 * bar.fontMetrics().height());
     }
 
     void aQuestionIsAnsweredOnce()

@@ -16,11 +16,11 @@ class TestSamplingSettings : public QObject
 {
     Q_OBJECT
 private Q_SLOTS:
-    void itStartsWithTheEnginesDefaults()
+    void itStartsCoolAndLong()
     {
         SamplingSettingsEditor editor;
         QCOMPARE(editor.settings(), ChatSettings());
-        QCOMPARE(settingsSummary(editor.settings()), QStringLiteral("T 0.7, p 0.9, max 64"));
+        QCOMPARE(settingsSummary(editor.settings()), QStringLiteral("T 0.2, p 0.9, max 256"));
     }
 
     void aTemplateThatTakesNoSystemPromptIsSaidAtTheField()
@@ -63,7 +63,7 @@ private Q_SLOTS:
         SamplingSettingsEditor editor;
         const auto numbers = editor.findChildren<QDoubleSpinBox*>();
         numbers[0]->setValue(0.0);
-        QCOMPARE(settingsSummary(editor.settings()), QStringLiteral("greedy, max 64"));
+        QCOMPARE(settingsSummary(editor.settings()), QStringLiteral("greedy, max 256"));
         numbers[0]->setValue(1.2);
         numbers[1]->setValue(0.5);
         editor.findChild<QSpinBox*>()->setValue(99);
