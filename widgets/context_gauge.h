@@ -14,10 +14,10 @@ struct ContextGaugeState
     std::int64_t used = 0;            ///< cached
     std::int64_t limit = 0;           ///< that the chat may fill; 0: no model, or unknown
     std::int64_t trained = 0;         ///< 0: unknown
-    std::int64_t extended = 0;        ///< what the rotation aims at; above `trained`: extended
     std::int64_t firstInWindows = -1; ///< oldest position that a windowed layer reads; -1: none
     std::int64_t reused = 0;          ///< of a prefill that runs: what was cached before it
     std::int64_t planned = 0;         ///< where that prefill will end; 0: none runs
+    std::int64_t extended = 0;        ///< what the rotation aims at; above `trained`: extended
 
     static ContextGaugeState of(const EngineSnapshot& snapshot, std::int64_t limit,
                                 std::int64_t trained);

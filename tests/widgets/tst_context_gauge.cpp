@@ -51,8 +51,12 @@ private Q_SLOTS:
         QCOMPARE(gauge.leftText(), QStringLiteral("99 % used, 1 left"));
         gauge.setState({8192, 8192, 8192});
         QCOMPARE(gauge.leftText(), QStringLiteral("100 % used, 0 left"));
-        gauge.setState({10, 4096, 1024});
+        ContextGaugeState extended{10, 4096, 1024};
+        extended.extended = 4096;
+        gauge.setState(extended);
         QCOMPARE(gauge.limitText(), QStringLiteral("extended × 4 to 4,096"));
+        gauge.setState({10, 4096, 1024}); // a person's choice extends nothing
+        QCOMPARE(gauge.limitText(), QStringLiteral("limit 4,096, trained 1,024"));
     }
 
     void pastTheTrainedLengthIsACaution()

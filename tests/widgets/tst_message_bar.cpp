@@ -63,7 +63,8 @@ private Q_SLOTS:
         const int more = bar.heightForWidth(340);
         QVERIFY2(more > one, qPrintable(QString("%1 %2").arg(one).arg(more)));
         bar.add(MessageBar::Kind::Failure, QStringLiteral("some words ").repeated(80));
-        QCOMPARE(bar.heightForWidth(340), one + 2 * bar.fontMetrics().height());
+        const int lines = bar.heightForWidth(340) / bar.fontMetrics().height();
+        QCOMPARE(lines, 3);
     }
 
     void aQuestionIsAnsweredOnce()

@@ -11,6 +11,7 @@
 #include <QApplication>
 #include <QComboBox>
 #include <QDoubleSpinBox>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMimeData>
@@ -90,6 +91,53 @@ class TestOpenDialog : public QObject
 {
     Q_OBJECT
 private Q_SLOTS:
+    // It made its labels anew while Qt walked over them.
+    void aChangeOfThemeWithAModelShownIsSurvived()
+    {
+        Fixture fixture(eightBillion(20 * kGiB));
+        fixture.dialog.setPath(QStringLiteral("/models/8b.gguf"));
+        for (const ThemeChoice choice :
+             {ThemeChoice::Dark, ThemeChoice::Light, ThemeChoice::Dark, ThemeChoice::System}) {
+            applyTheme(*qApp, choice);
+            QCoreApplication::processEvents();
+        }
+        QVERIFY(fixture.dialog.findChild<OpenSummary*>()->shownMessage().isEmpty());
+    }
+
+    void aTypedPathForgetsWhatWasChosenForTheModelBefore()
+    {
+        Fixture fixture(eightBillion(20 * kGiB));
+        fixture.dialog.setPath(QStringLiteral("/models/8b.gguf"));
+        OpenChoice choice;
+        choice.maxContext = 20000;
+        fixture.dialog.setChoice(choice);
+        auto* path = fixture.dialog.findChild<QLineEdit*>();
+        path->setText(QString());
+        QTest::keyClicks(path, QStringLiteral("/models/other.gguf"));
+        QCOMPARE(fixture.dialog.choice().maxContext, std::int64_t{0});
+    }
+
+    void whatFitsIsSaidWhateverContextIsChosen()
+    {
+        OpenPreview preview = eightBillion(20 * kGiB);
+        OpenChoice choice;
+        choice.maxContext = 1000;
+        OpenSummary summary;
+        summary.setPreview(preview, choice);
+        bool isSaid = false;
+        for (const QLabel* label : summary.findChildren<QLabel*>())
+            isSaid = isSaid || (label->text().contains(QStringLiteral("Longest that fits")) &&
+                                !label->text().contains(QStringLiteral("1,000 tokens")));
+        QVERIFY(isSaid);
+    }
+
+    void aModelOfRingsAloneHasNoGrowthCopy()
+    {
+        OpenPreview preview = eightBillion(20 * kGiB);
+        preview.layers = {{true, 128, 32}};
+        QCOMPARE(estimateFit(preview, {}).growthBytes, std::uint64_t{0});
+    }
+
     void nothingChosenSaysWhatToDo()
     {
         OpenDialog dialog;

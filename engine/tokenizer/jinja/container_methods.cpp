@@ -29,10 +29,10 @@ Value view(Run& run, const Value& subject, const Arguments& arguments)
     return Value::sequence(std::move(all));
 }
 
-Value get(Run&, const Value& subject, const Arguments& arguments)
+Value get(Run& run, const Value& subject, const Arguments& arguments)
 {
     const BoundArguments bound("get", arguments, {"key", "default"});
-    if (const Value* value = subject.asDict()->find(bound.at(0)))
+    if (const Value* value = subject.asDict()->find(run.budget, bound.at(0)))
         return *value;
     return bound.find(1) == nullptr ? Value::none() : *bound.find(1);
 }

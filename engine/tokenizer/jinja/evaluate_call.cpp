@@ -23,7 +23,7 @@ public:
     bool isCallable() const override { return true; }
     std::string text(Budget&) const override { return "<Macro '" + m_definition.name + "'>"; }
 
-    std::optional<Value> attribute(std::string_view name) const override
+    std::optional<Value> attribute(Budget&, std::string_view name) const override
     {
         return name == "name" ? std::optional(Value::text(m_definition.name)) : std::nullopt;
     }
@@ -94,7 +94,8 @@ Value Evaluator::call(const Expression& expression)
             if (auto result = callMethod(m_run, subject, callee.text, given))
                 return *result;
             const auto* dict = subject.asDict();
-            const Value* item = dict == nullptr ? nullptr : dict->find(callee.text);
+            const Value* item =
+                dict == nullptr ? nullptr : dict->find(m_run.budget, std::string_view(callee.text));
             if (item == nullptr)
                 fail("'" + std::string(subject.typeName()) + "' has no method '" + callee.text +
                      "'");
@@ -149,19 +150,20 @@ Value Evaluator::invoke(const MacroDefinition& macro, const std::shared_ptr<Scop
 void Evaluator::bindParameters(const MacroDefinition& macro, const Arguments& given)
 {
     for (std::size_t i = 0; i < macro.parameters.size(); ++i) {
+        m_run.budget.step(given.named.size() / 16 + 1);
         const auto& parameter = macro.parameters[i];
         const std::string& name = m_tree.names[parameter.name];
         const auto named =
             std::ranges::find(given.named, name, [](const auto& n) { return n.first; });
         if (i < given.positional.size())
-            m_scope->set(parameter.name, given.positional[i]);
+            m_scope->set(m_run.budget, parameter.name, given.positional[i]);
         else if (named != given.named.end())
-            m_scope->set(parameter.name, named->second);
+            m_scope->set(m_run.budget, parameter.name, named->second);
         else if (parameter.standard != nullptr)
-            m_scope->set(parameter.name, evaluate(*parameter.standard));
+            m_scope->set(m_run.budget, parameter.name, evaluate(*parameter.standard));
         else
-            m_scope->set(parameter.name,
-                         Value::undefined("parameter '" + name + "' was not provided"));
+            m_scope->set(m_run.budget, parameter.name,
+                         Value::undefined("parameter '" + clipped(name) + "' was not provided"));
     }
 }
 
@@ -176,6 +178,7 @@ void Evaluator::bindExtra(const MacroDefinition& macro, const Arguments& given)
     Dict extraNamed;
     Value caller = Value::undefined("No caller defined");
     for (const auto& [name, value] : given.named) {
+        m_run.budget.step(macro.parameters.size() / 16 + 1);
         const auto at = std::ranges::find(macro.parameters, name,
                                           [&](const auto& p) { return m_tree.names[p.name]; });
         const bool isParameter = at != macro.parameters.end();
@@ -184,16 +187,16 @@ void Evaluator::bindExtra(const MacroDefinition& macro, const Arguments& given)
         if (name == "caller" && macro.usesCaller)
             caller = value;
         else if (macro.usesExtraNamed)
-            extraNamed.set(name, value);
+            extraNamed.set(m_run.budget, name, value);
         else
             fail("the macro '" + macro.name + "' has no argument '" + name + "'");
     }
     if (macro.usesCaller)
-        m_scope->set(m_callerName, std::move(caller));
+        m_scope->set(m_run.budget, m_callerName, std::move(caller));
     if (macro.usesExtra)
-        m_scope->set(m_extraName, Value::tuple(std::move(extra)));
+        m_scope->set(m_run.budget, m_extraName, Value::tuple(std::move(extra)));
     if (macro.usesExtraNamed)
-        m_scope->set(m_extraNamedName, Value::dict(std::move(extraNamed)));
+        m_scope->set(m_run.budget, m_extraNamedName, Value::dict(std::move(extraNamed)));
 }
 
 void Evaluator::executeCallBlock(const Statement& statement)

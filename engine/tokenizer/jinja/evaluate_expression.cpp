@@ -78,9 +78,9 @@ Value Evaluator::evaluateNode(const Expression& expression)
 
 Value Evaluator::variable(NameId name)
 {
-    const Value* value = m_scope->find(m_run.budget, name);
-    return value != nullptr ? *value
-                            : Value::undefined("'" + m_tree.names[name] + "' is undefined");
+    if (const Value* value = m_scope->find(m_run.budget, name))
+        return *value;
+    return Value::undefined("'" + clipped(m_tree.names[name]) + "' is undefined");
 }
 
 Value Evaluator::listOf(const Expression& expression)
@@ -100,7 +100,7 @@ Value Evaluator::dictOf(const Expression& expression)
     Dict dict;
     for (std::size_t i = 0; i + 1 < expression.children.size(); i += 2) {
         Value key = evaluate(*expression.children[i]);
-        dict.set(std::move(key), evaluate(*expression.children[i + 1]));
+        dict.set(m_run.budget, std::move(key), evaluate(*expression.children[i + 1]));
     }
     return Value::dict(std::move(dict));
 }

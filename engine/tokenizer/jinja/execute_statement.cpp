@@ -41,10 +41,10 @@ Evaluator::Evaluator(const SyntaxTree& tree, Run& run, const Dict& variables)
 {
     for (NameId id = 0; id < tree.names.size(); ++id) {
         const std::string& name = tree.names[id];
-        if (const Value* value = variables.find(std::string_view(name)))
-            m_scope->set(id, *value);
+        if (const Value* value = variables.find(run.budget, std::string_view(name)))
+            m_scope->set(m_run.budget, id, *value);
         else if (auto function = globalFunction(run, name))
-            m_scope->set(id, std::move(*function));
+            m_scope->set(m_run.budget, id, std::move(*function));
         NameId* known = name == "loop"      ? &m_loopName
                         : name == "caller"  ? &m_callerName
                         : name == "varargs" ? &m_extraName
@@ -104,7 +104,7 @@ Evaluator::Flow Evaluator::execute(const Statement& statement)
         assign(statement.target, evaluate(*statement.value));
         return Flow::Next;
     case Kind::Macro:
-        m_scope->set(statement.name, makeMacro(*statement.macro));
+        m_scope->set(m_run.budget, statement.name, makeMacro(*statement.macro));
         return Flow::Next;
     case Kind::Break:
         return Flow::Break;
@@ -232,7 +232,7 @@ bool Evaluator::executeRounds(const Statement& statement, const std::vector<Valu
         m_scope->clear(); // a round knows nothing of the one before
         loop->moveTo(i);
         if (m_loopName < m_tree.names.size())
-            m_scope->set(m_loopName, Value::object(loop));
+            m_scope->set(m_run.budget, m_loopName, Value::object(loop));
         assign(statement.target, items[i]);
         const Flow flow = execute(statement.body);
         isAnyWhole |= flow == Flow::Next;
@@ -247,7 +247,7 @@ void Evaluator::assign(const Target& target, Value value)
 {
     switch (target.kind) {
     case Target::Kind::Variable:
-        m_scope->set(target.name, std::move(value));
+        m_scope->set(m_run.budget, target.name, std::move(value));
         return;
     case Target::Kind::NamespaceAttribute: {
         const Value holder = variable(target.name);
@@ -256,7 +256,7 @@ void Evaluator::assign(const Target& target, Value value)
             fail("'" + m_tree.names[target.name] +
                  "' is no namespace, so its attributes cannot be set");
         m_run.budget.items(1);
-        space->set(target.attribute, std::move(value));
+        space->set(m_run.budget, target.attribute, std::move(value));
         return;
     }
     case Target::Kind::Tuple:

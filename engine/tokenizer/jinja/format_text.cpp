@@ -66,7 +66,7 @@ private:
         const auto* dict = m_values.asDict();
         if (end == m_text.npos || dict == nullptr)
             fail("a format with names needs a dict");
-        const Value* value = dict->find(m_text.substr(m_at + 1, end - m_at - 1));
+        const Value* value = dict->find(m_run.budget, m_text.substr(m_at + 1, end - m_at - 1));
         if (value == nullptr)
             fail("the format's dict lacks a name");
         m_at = end + 1;

@@ -63,12 +63,12 @@ Dict dictFrom(Run& run, std::string_view callee, const Arguments& arguments)
             auto parts = iterated(run.budget, pair);
             if (parts.size() != 2)
                 fail("'" + std::string(callee) + "' needs pairs");
-            made.set(std::move(parts[0]), std::move(parts[1]));
+            made.set(run.budget, std::move(parts[0]), std::move(parts[1]));
         }
     }
     run.budget.items(2 * arguments.named.size());
     for (const auto& [name, value] : arguments.named)
-        made.set(name, value);
+        made.set(run.budget, name, value);
     return made;
 }
 
@@ -84,7 +84,7 @@ Value makeNamespace(Run& run, const Arguments& arguments)
     for (const auto& [key, value] : values.entries()) {
         if (!key.isText())
             fail("a namespace's attribute is no text");
-        made->set(*key.asText(), value);
+        made->set(run.budget, *key.asText(), value);
     }
     run.budget.items(8);
     run.namespaces.push_back(made);
@@ -103,7 +103,7 @@ public:
     std::string_view typeName() const override { return "Cycler"; }
     std::size_t depth() const override { return m_depth; }
 
-    std::optional<Value> attribute(std::string_view name) const override
+    std::optional<Value> attribute(Budget&, std::string_view name) const override
     {
         if (name == "current")
             return m_items[m_at];

@@ -14,9 +14,9 @@ Run::~Run()
         space->clear();
 }
 
-std::optional<Value> Namespace::attribute(std::string_view name) const
+std::optional<Value> Namespace::attribute(Budget& budget, std::string_view name) const
 {
-    const Value* value = m_values.find(name);
+    const Value* value = m_values.find(budget, name);
     return value == nullptr ? std::nullopt : std::optional(*value);
 }
 
@@ -115,7 +115,7 @@ Value Loop::method(std::string_view name) const
         }));
 }
 
-std::optional<Value> Loop::attribute(std::string_view name) const
+std::optional<Value> Loop::attribute(Budget&, std::string_view name) const
 {
     requireRunning();
     if (name == "cycle" || name == "changed")

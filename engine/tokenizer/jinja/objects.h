@@ -16,10 +16,13 @@ class Namespace : public Object
 {
 public:
     std::string_view typeName() const override { return "Namespace"; }
-    std::optional<Value> attribute(std::string_view name) const override;
+    std::optional<Value> attribute(Budget& budget, std::string_view name) const override;
     std::string text(Budget& budget) const override;
 
-    void set(std::string name, Value value) { m_values.set(std::move(name), std::move(value)); }
+    void set(Budget& budget, std::string name, Value value)
+    {
+        m_values.set(budget, std::move(name), std::move(value));
+    }
     void clear() { m_values = {}; }
 
 private:
@@ -56,7 +59,7 @@ class Loop : public Object, public std::enable_shared_from_this<Loop>
 public:
     Loop(Run& run, const std::vector<Value>& items);
     std::string_view typeName() const override { return "LoopContext"; }
-    std::optional<Value> attribute(std::string_view name) const override;
+    std::optional<Value> attribute(Budget& budget, std::string_view name) const override;
     std::string text(Budget& budget) const override;
 
     void moveTo(std::size_t index) { m_index = index; }

@@ -2,8 +2,9 @@
 
 namespace kvscope::jinja {
 
-void Scope::set(NameId name, Value value)
+void Scope::set(Budget& budget, NameId name, Value value)
 {
+    budget.step(m_values.size() / 16 + 1);
     for (auto& [known, held] : m_values) {
         if (known == name) {
             held = std::move(value);

@@ -20,7 +20,7 @@ public:
     {
     }
 
-    void set(NameId name, Value value);
+    void set(Budget& budget, NameId name, Value value);
     /// The innermost value of that name, or null.
     const Value* find(Budget& budget, NameId name) const;
     void clear() { m_values.clear(); }

@@ -187,7 +187,7 @@ Value unique(Run& run, const Value& subject, const Arguments& arguments)
     std::vector<Value> kept;
     for (const Value& item : iterated(run.budget, subject)) {
         const Value key = attributeByPath(run, item, bound.find(1));
-        std::string text = keyText(bound.isTrue(0) ? key : withoutCase(run, key));
+        std::string text = keyText(run.budget, bound.isTrue(0) ? key : withoutCase(run, key));
         run.budget.items(2);
         run.budget.bytes(text.size());
         if (seen.insert(std::move(text)).second)

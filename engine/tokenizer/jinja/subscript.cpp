@@ -16,17 +16,17 @@ Value missing(const Value& subject, const std::string& what)
 }
 
 /// The named item of a dict, or what an object or a method gives; nothing where there is neither.
-std::optional<Value> namedItem(const Value& subject, const std::string& name)
+std::optional<Value> namedItem(Run& run, const Value& subject, const std::string& name)
 {
     const auto* dict = subject.asDict();
-    const Value* item = dict == nullptr ? nullptr : dict->find(std::string_view(name));
+    const Value* item = dict == nullptr ? nullptr : dict->find(run.budget, std::string_view(name));
     return item == nullptr ? std::nullopt : std::optional(*item);
 }
 
 std::optional<Value> namedAttribute(Run& run, const Value& subject, const std::string& name)
 {
     if (auto* object = subject.asObject())
-        return object->attribute(name);
+        return object->attribute(run.budget, name);
     return boundMethod(run, subject, name);
 }
 
@@ -107,26 +107,26 @@ Value attributeOf(Run& run, const Value& subject, const std::string& name)
     requireDefined(subject);
     if (auto attribute = namedAttribute(run, subject, name))
         return *attribute;
-    if (auto item = namedItem(subject, name))
+    if (auto item = namedItem(run, subject, name))
         return *item;
-    return missing(subject, "attribute '" + name + "'");
+    return missing(subject, "attribute '" + clipped(name) + "'");
 }
 
 Value itemOf(Run& run, const Value& subject, const Value& index)
 {
     requireDefined(subject);
     if (const auto* name = index.asText()) {
-        if (auto item = namedItem(subject, *name))
+        if (auto item = namedItem(run, subject, *name))
             return *item;
         if (auto attribute = namedAttribute(run, subject, *name))
             return *attribute;
-        return missing(subject, "item '" + *name + "'");
+        return missing(subject, "item '" + clipped(*name) + "'");
     }
     if (const auto* dict = subject.asDict()) {
         const auto* tuple = index.asSequence();
         const bool isTuple = tuple != nullptr && tuple->kind == Sequence::Kind::Tuple;
         const bool isKey = index.isNumber() || index.isNone() || isTuple;
-        const Value* item = isKey ? dict->find(index) : nullptr;
+        const Value* item = isKey ? dict->find(run.budget, index) : nullptr;
         return item != nullptr ? *item : missing(subject, "such item");
     }
     if (const auto at = index.asInteger()) {

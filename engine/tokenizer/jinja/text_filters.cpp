@@ -117,7 +117,7 @@ Value format(Run& run, const Value& subject, const Arguments& arguments)
         return formatPercent(run, toText(run.budget, subject), Value::tuple(arguments.positional));
     Dict named;
     for (const auto& [name, value] : arguments.named)
-        named.set(name, value);
+        named.set(run.budget, name, value);
     return formatPercent(run, toText(run.budget, subject), Value::dict(std::move(named)));
 }
 

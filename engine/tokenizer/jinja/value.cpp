@@ -21,10 +21,12 @@ std::size_t deeper(std::size_t outer, const Value& inner)
     return depth;
 }
 
-std::string keyTextAt(const Value& key, int depth)
+std::string keyTextAt(Budget& budget, const Value& key, int depth)
 {
-    if (const auto* text = key.asText())
+    if (const auto* text = key.asText()) {
+        budget.scan(text->size());
         return "s" + *text;
+    }
     if (const auto integer = key.asInteger())
         return "n" + std::to_string(*integer);
     if (const auto number = key.asNumber()) {
@@ -39,7 +41,8 @@ std::string keyTextAt(const Value& key, int depth)
         fail("a value of type '" + std::string(key.typeName()) + "' cannot be a key");
     std::string text = "t" + std::to_string(sequence->items.size());
     for (const Value& item : sequence->items) {
-        const std::string inner = keyTextAt(item, depth + 1);
+        const std::string inner = keyTextAt(budget, item, depth + 1);
+        budget.scan(inner.size());
         text += ":" + std::to_string(inner.size()) + ":" + inner;
     }
     return text;
@@ -47,9 +50,15 @@ std::string keyTextAt(const Value& key, int depth)
 
 } // namespace
 
-std::string keyText(const Value& key)
+std::string keyText(Budget& budget, const Value& key)
 {
-    return keyTextAt(key, 0);
+    return keyTextAt(budget, key, 0);
+}
+
+std::string clipped(std::string_view name)
+{
+    constexpr std::size_t kShown = 100;
+    return name.size() <= kShown ? std::string(name) : std::string(name.substr(0, kShown)) + "...";
 }
 
 Value Value::undefined(std::string hint)
@@ -208,58 +217,89 @@ const std::vector<Value>& Sequence::take() const
     return std::exchange(isSpent, true) ? kNothing : items;
 }
 
-void Dict::set(Value key, Value value)
+/// What comparing or hashing a key of that size costs.
+void Dict::charge(Budget& budget, std::size_t keyBytes) const
 {
-    m_depth = deeper(deeper(m_depth, key), value);
-    if (const Value* present = find(key)) {
-        *const_cast<Value*>(present) = std::move(value); // ours, and we are not const here
-        return;
-    }
-    m_entries.emplace_back(std::move(key), std::move(value));
-    if (m_entries.size() == kLinearEntries + 1) {
-        for (std::size_t i = 0; i < m_entries.size(); ++i)
-            m_index.emplace(keyText(m_entries[i].first), i);
-    } else if (m_entries.size() > kLinearEntries) {
-        m_index.emplace(keyText(m_entries.back().first), m_entries.size() - 1);
-    }
+    const std::size_t readings = m_entries.size() > kLinearEntries ? 2 : m_entries.size() + 1;
+    budget.scan(keyBytes * readings);
 }
 
-void Dict::set(std::string key, Value value)
-{
-    set(Value::text(std::move(key)), std::move(value));
-}
-
-const Value* Dict::find(const Value& key) const
-{
-    if (const auto* text = key.asText())
-        return find(std::string_view(*text));
-    const std::string wanted = keyText(key);
-    if (m_entries.size() > kLinearEntries) {
-        const auto found = m_index.find(wanted);
-        return found == m_index.end() ? nullptr : &m_entries[found->second].second;
-    }
-    for (const Entry& entry : m_entries) {
-        if (!entry.first.isText() && keyText(entry.first) == wanted)
-            return &entry.second;
-    }
-    return nullptr;
-}
-
-const Value* Dict::find(std::string_view key) const
+std::optional<std::size_t> Dict::indexOf(std::string_view key) const
 {
     if (m_entries.size() > kLinearEntries) {
         const auto found = m_index.find("s" + std::string(key));
-        return found == m_index.end() ? nullptr : &m_entries[found->second].second;
+        return found == m_index.end() ? std::nullopt : std::optional(found->second);
     }
-    for (const Entry& entry : m_entries) {
-        const auto* text = entry.first.asText();
+    for (std::size_t i = 0; i < m_entries.size(); ++i) {
+        const auto* text = m_entries[i].first.asText();
         if (text != nullptr && *text == key)
-            return &entry.second;
+            return i;
     }
-    return nullptr;
+    return std::nullopt;
 }
 
-std::optional<Value> Object::attribute(std::string_view) const
+std::optional<std::size_t> Dict::indexOf(Budget& budget, const Value& key) const
+{
+    if (const auto* text = key.asText()) {
+        charge(budget, text->size());
+        return indexOf(*text);
+    }
+    const std::string wanted = keyText(budget, key);
+    if (m_entries.size() > kLinearEntries) {
+        const auto found = m_index.find(wanted);
+        return found == m_index.end() ? std::nullopt : std::optional(found->second);
+    }
+    for (std::size_t i = 0; i < m_entries.size(); ++i)
+        if (!m_entries[i].first.isText() && keyText(budget, m_entries[i].first) == wanted)
+            return i;
+    return std::nullopt;
+}
+
+void Dict::set(Budget& budget, Value key, Value value)
+{
+    const auto present = indexOf(budget, key);
+    put(present ? &m_entries[*present].second : nullptr, std::move(key), std::move(value));
+    if (present || m_entries.size() <= kLinearEntries)
+        return;
+    const std::size_t first = m_entries.size() == kLinearEntries + 1 ? 0 : m_entries.size() - 1;
+    for (std::size_t i = first; i < m_entries.size(); ++i)
+        m_index.emplace(keyText(budget, m_entries[i].first), i);
+}
+
+void Dict::set(Budget& budget, std::string key, Value value)
+{
+    set(budget, Value::text(std::move(key)), std::move(value));
+}
+
+void Dict::set(std::string_view name, Value value)
+{
+    Budget free(0);
+    set(free, Value::text(std::string(name)), std::move(value));
+}
+
+void Dict::put(Value* present, Value key, Value value)
+{
+    m_depth = deeper(deeper(m_depth, key), value);
+    if (present != nullptr)
+        *present = std::move(value);
+    else
+        m_entries.emplace_back(std::move(key), std::move(value));
+}
+
+const Value* Dict::find(Budget& budget, const Value& key) const
+{
+    const auto index = indexOf(budget, key);
+    return index ? &m_entries[*index].second : nullptr;
+}
+
+const Value* Dict::find(Budget& budget, std::string_view key) const
+{
+    charge(budget, key.size());
+    const auto index = indexOf(key);
+    return index ? &m_entries[*index].second : nullptr;
+}
+
+std::optional<Value> Object::attribute(Budget&, std::string_view) const
 {
     return std::nullopt;
 }

@@ -112,23 +112,34 @@ class Dict
 public:
     using Entry = std::pair<Value, Value>;
 
-    /// Replaces the value of a key that is there. \throws TemplateError for a key that has no hash
-    void set(Value key, Value value);
-    void set(std::string key, Value value);
+    /// Replaces the value of a key that is there. Keys may be long, so reading them is charged.
+    /// \throws TemplateError for a key that has no hash
+    void set(Budget& budget, Value key, Value value);
+    void set(Budget& budget, std::string key, Value value);
+    /// The same of names that are ours.
+    void set(std::string_view name, Value value);
     /// Null where there is none. \throws TemplateError for a key that has no hash
-    const Value* find(const Value& key) const;
-    const Value* find(std::string_view key) const;
+    const Value* find(Budget& budget, const Value& key) const;
+    const Value* find(Budget& budget, std::string_view key) const;
     const std::vector<Entry>& entries() const { return m_entries; }
     std::size_t depth() const { return m_depth; }
 
 private:
+    void charge(Budget& budget, std::size_t keyBytes) const;
+    void put(Value* present, Value key, Value value);
+    std::optional<std::size_t> indexOf(std::string_view key) const;
+    std::optional<std::size_t> indexOf(Budget& budget, const Value& key) const;
+
     std::vector<Entry> m_entries;
     std::unordered_map<std::string, std::size_t> m_index; ///< of large ones, by keyText
     std::size_t m_depth = 1;
 };
 
+/// The beginning of a name, for a sentence: a file may make it as long as it likes.
+std::string clipped(std::string_view name);
+
 /// A text that is equal for equal keys and only for them. \throws TemplateError for a list or dict
-std::string keyText(const Value& key);
+std::string keyText(Budget& budget, const Value& key);
 
 struct Arguments
 {
@@ -142,7 +153,7 @@ class Object
 public:
     virtual ~Object() = default;
     virtual std::string_view typeName() const = 0;
-    virtual std::optional<Value> attribute(std::string_view name) const;
+    virtual std::optional<Value> attribute(Budget& budget, std::string_view name) const;
     virtual bool isCallable() const { return false; }
     /// \throws TemplateError
     virtual Value call(const Arguments& arguments);

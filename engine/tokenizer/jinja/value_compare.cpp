@@ -22,7 +22,7 @@ bool areEqualDicts(Budget& budget, const Dict& left, const Dict& right)
     if (left.entries().size() != right.entries().size())
         return false;
     return std::ranges::all_of(left.entries(), [&](const Dict::Entry& entry) {
-        const Value* other = right.find(entry.first);
+        const Value* other = right.find(budget, entry.first);
         return other != nullptr && isEqual(budget, entry.second, *other);
     });
 }
@@ -105,7 +105,7 @@ bool contains(Budget& budget, const Value& container, const Value& item)
         return findText(*text, *part) != text->npos;
     }
     if (const auto* dict = container.asDict())
-        return dict->find(item) != nullptr;
+        return dict->find(budget, item) != nullptr;
     if (container.isUndefined())
         return false;
     const auto* items = sequenceItems(container);

@@ -26,7 +26,8 @@ Value standard(Run&, const Value& subject, const Arguments& arguments)
 Value attribute(Run& run, const Value& subject, const Arguments& arguments)
 {
     const BoundArguments bound("attr", arguments, {"name"});
-    if (subject.asDict() != nullptr && subject.asDict()->find(bound.text(0)) != nullptr)
+    if (subject.asDict() != nullptr &&
+        subject.asDict()->find(run.budget, std::string_view(bound.text(0))) != nullptr)
         return Value::undefined("'dict' has no attribute '" + bound.text(0) + "'");
     return attributeOf(run, subject, bound.text(0));
 }

@@ -167,6 +167,17 @@ std::string mutated(std::string source, const std::vector<std::string>& others,
     return source;
 }
 
+/// `pattern` for 0, 1, ... with each % replaced by the number, the last comma left out.
+std::string numbered(int count, const std::string& pattern)
+{
+    std::string text;
+    for (int i = 0; i < count; ++i)
+        for (const char c : pattern)
+            text += c == '%' ? std::to_string(i) : std::string(1, c);
+    text.pop_back();
+    return text;
+}
+
 } // namespace
 
 class TestHostileTemplates : public QObject
@@ -254,6 +265,26 @@ private Q_SLOTS:
         }());
         row("many namespaces", "{% for i in range(100000) %}{% for j in range(1000) %}"
                                "{% set ns = namespace(a=1) %}{% endfor %}{% endfor %}");
+        // What a long key or name costs has to be counted, wherever it is looked up.
+        const std::string rounds = "{% for i in range(100000) %}{% for j in range(50) %}";
+        const std::string ends = "{% endfor %}{% endfor %}";
+        const std::string key(400000, 'k');
+        const std::string big = "{% set d = {" + numbered(200, "%:0,") + "} %}";
+        row("a long key of a large dict",
+            "{% set s = 'a' * 30000000 %}" + big + rounds + "{% if d[s] %}{% endif %}" + ends);
+        row("a long key in a large dict",
+            "{% set s = 'a' * 30000000 %}" + big + rounds + "{% if s in d %}{% endif %}" + ends);
+        row("long keys that differ at their ends",
+            "{% set s = 'a' * 30000000 %}{% set t = 'a' * 29999999 ~ 'b' %}{% set d = {t: 1} %}" +
+                rounds + "{% if s in d %}{% endif %}" + ends);
+        row("a long constant as key", big + rounds + "{% if d['" + key + "'] %}{% endif %}" + ends);
+        row("a long name by attr()",
+            big + rounds + "{% if d|attr('" + key + "') %}{% endif %}" + ends);
+        row("a long attribute", rounds + "{% if [1]." + key + " %}{% endif %}" + ends);
+        row("a long name that nothing has", rounds + "{% if " + key + " %}{% endif %}" + ends);
+        row("very many parameters", "{% macro f(" + numbered(12000, "a%=0,") +
+                                        ") %}{% endmacro %}{% for i in range(100) %}{{ f(" +
+                                        numbered(12000, "a%=0,") + ") }}{% endfor %}");
         row("a huge power", "{{ 2 ** 1000000000 }}");
         row("a long date format", "{{ strftime_now('%Y' * 100000) }}");
     }
