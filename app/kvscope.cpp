@@ -1,10 +1,13 @@
 #include "app/main_window.h"
+#include "app/render.h"
 #include "app/thread_environment.h"
 #include "app/window_settings.h"
 #include "widgets/theme.h"
 
 #include <QApplication>
 #include <QCommandLineParser>
+
+#include <iostream>
 
 namespace {
 
@@ -42,12 +45,19 @@ int main(int argc, char** argv)
     const QCommandLineOption dtype("dtype", "auto, float32, bfloat16 or float16", "DTYPE", "auto");
     const QCommandLineOption smolLm2(
         "smollm2", "where the installed SmolLM2 lies (scripts/run gives it)", "FILE");
-    parser.addOptions({device, dtype, smolLm2});
+    const QCommandLineOption render(
+        "render", "draw what was saved as JSON (a card) into a .pdf, .png, .svg or .html, and end",
+        "JSON");
+    parser.addOptions({device, dtype, smolLm2, render});
     if (!parser.parse(argumentList(argc, argv)) || asksForText(parser)) {
         QCoreApplication textOnly(argc, argv); // which needs no display
         parser.process(textOnly);              // prints, and exits
     }
+    if (parser.isSet(render))
+        kvscope::drawWithoutScreen();
     QApplication application(argc, argv);
+    if (parser.isSet(render))
+        return kvscope::renderFile(parser.value(render), parser.positionalArguments(), std::cerr);
 
     kvscope::applyTheme(application, kvscope::WindowSettings().theme());
     kvscope::MainWindow window({parser.value(device), parser.value(dtype), parser.value(smolLm2)});

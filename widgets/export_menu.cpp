@@ -15,6 +15,7 @@
 #include <QPdfWriter>
 #include <QSaveFile>
 #include <QStandardPaths>
+#include <QSvgGenerator>
 
 #include <cmath>
 #include <utility>
@@ -69,6 +70,14 @@ std::optional<QString> committed(QSaveFile& file, const QString& path)
     if (!file.commit())
         return failure(path, file.errorString());
     return std::nullopt;
+}
+
+std::optional<QString> saveBytes(const QString& path, const QByteArray& bytes)
+{
+    QSaveFile file(path);
+    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size())
+        return failure(path, file.errorString());
+    return committed(file, path);
 }
 
 struct Format
@@ -141,15 +150,35 @@ std::optional<QString> savePdf(const QString& path, const ExportSource& source)
     return committed(file, path);
 }
 
-std::optional<QString> saveCsv(const QString& path, const ExportSource& source)
+std::optional<QString> saveSvg(const QString& path, const ExportSource& source)
 {
     QSaveFile file(path);
     if (!file.open(QIODevice::WriteOnly))
         return failure(path, file.errorString());
-    const QByteArray text = source.csv().toUtf8();
-    if (file.write(text) != text.size())
-        return failure(path, file.errorString());
+    {
+        QSvgGenerator writer;
+        writer.setOutputDevice(&file);
+        writer.setResolution(static_cast<int>(kPixelsPerInch));
+        writer.setSize(wholeSize(source).toSize());
+        writer.setViewBox(QRectF(QPointF(0, 0), wholeSize(source)));
+        writer.setTitle(source.name);
+        writer.setDescription(source.caption);
+        QPainter painter;
+        if (!painter.begin(&writer))
+            return failure(path, file.errorString());
+        paintWhole(painter, source);
+    }
     return committed(file, path);
+}
+
+std::optional<QString> saveCsv(const QString& path, const ExportSource& source)
+{
+    return saveBytes(path, source.csv().toUtf8());
+}
+
+std::optional<QString> saveJson(const QString& path, const ExportSource& source)
+{
+    return saveBytes(path, source.json());
 }
 
 void addExportActions(QMenu& menu, QWidget* parent, std::function<ExportSource()> source,
@@ -165,6 +194,12 @@ void addExportActions(QMenu& menu, QWidget* parent, std::function<ExportSource()
     static constexpr Format kCsv{QT_TRANSLATE_NOOP("kvscope::Export", "Export CSV…"),
                                  QT_TRANSLATE_NOOP("kvscope::Export", "CSV tables (*.csv)"), ".csv",
                                  saveCsv};
+    static constexpr Format kSvg{QT_TRANSLATE_NOOP("kvscope::Export", "Export SVG…"),
+                                 QT_TRANSLATE_NOOP("kvscope::Export", "SVG drawings (*.svg)"),
+                                 ".svg", saveSvg};
+    static constexpr Format kJson{QT_TRANSLATE_NOOP("kvscope::Export", "Export JSON…"),
+                                  QT_TRANSLATE_NOOP("kvscope::Export", "JSON (*.json)"), ".json",
+                                  saveJson};
     const ExportSource now = source();
     const auto add = [&](const Format& format) {
         QObject::connect(
@@ -173,10 +208,14 @@ void addExportActions(QMenu& menu, QWidget* parent, std::function<ExportSource()
     };
     if (now.paint) {
         add(kPng);
+        if (now.hasSvg)
+            add(kSvg);
         add(kPdf);
     }
     if (now.csv)
         add(kCsv);
+    if (now.json)
+        add(kJson);
 }
 
 } // namespace kvscope

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QByteArray>
 #include <QSizeF>
 #include <QString>
 
@@ -24,6 +25,9 @@ struct ExportSource
     /// Draws into the rectangle, in the given theme. Must work on any device: raster or vector.
     std::function<void(QPainter&, const QRectF&, const Theme&)> paint;
     std::function<QString()> csv;
+    std::function<QByteArray()> json;
+    /// Whether paint() does without clipping, which Qt 6.4's SVG writer leaves out.
+    bool hasSvg = false;
 };
 
 /// Writes are made beside the target and renamed; an existing file stays whole when one fails. Each
@@ -33,14 +37,17 @@ std::optional<QString> savePng(const QString& path, const ExportSource& source,
                                double dotsPerInch = 192.0);
 std::optional<QString> savePdf(const QString& path,
                                const ExportSource& source); ///< vector, text as text
+/// A shape a mark, text as text. Only where `source.hasSvg`.
+std::optional<QString> saveSvg(const QString& path, const ExportSource& source);
+std::optional<QString> saveJson(const QString& path, const ExportSource& source);
 std::optional<QString> saveCsv(const QString& path, const ExportSource& source);
 
 /// How an export ended: the path written, or what went wrong.
 using ExportReport = std::function<void(const QString& path, const std::optional<QString>& error)>;
 
-/// Adds "Export PNG…", "Export PDF…" and "Export CSV…" to a menu. Each asks for a path, then writes
-/// with the light theme. `source` is asked for when an action is triggered, so it shows what is on
-/// screen then.
+/// Adds "Export PNG…", "Export SVG…", "Export PDF…", "Export CSV…" and "Export JSON…" to a menu,
+/// each where the source has it. Each asks for a path, then writes with the light theme. `source`
+/// is asked for when an action is triggered, so it shows what is on screen then.
 void addExportActions(QMenu& menu, QWidget* parent, std::function<ExportSource()> source,
                       ExportReport report);
 

@@ -47,6 +47,8 @@ protected:
     void setDescription(const QString& description);
     /// Drops whatever was drawn in the old colours or fonts. Repaints by itself.
     virtual void forgetDrawn() {}
+    /// Adds what else this view exports, or changes the picture's size.
+    virtual void extendExport(ExportSource&) const {}
     /// Adds the view's own actions above the export actions.
     virtual void extendContextMenu(QMenu&) {}
     /// The 2 px ring in `highlight` around a view that has the keyboard. Call last in paintEvent.

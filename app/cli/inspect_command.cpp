@@ -3,7 +3,6 @@
 #include "app/cli/layers_output.h"
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
-#include "engine/model/rotary_override.h"
 #include "engine/session/open_preview.h"
 
 #include <algorithm>
@@ -88,50 +87,22 @@ Json inspectJson(const InspectOptions& options, const PreviewedCheckpoint& inspe
         bytesPerNumber(estimateFit(preview, {.dtype = options.common.dtype,
                                              .cacheDtype = options.common.cacheDtype})
                            .cacheDtype);
-    const auto atFullLength = [&](std::int64_t bytes) {
+    Json json = {{"path", options.common.model}, {"format", checkpoint.format}};
+    addModel(json, c);
+    json["storage"] = checkpoint.storageSummary();
+    json["weight_bytes"] = checkpoint.weightBytes();
+    json["file_bytes"] = preview.fileBytes;
+    json["tokenizer"] = summaryLine(preview, "Tokenizer");
+    addPositions(json, c);
+    json["rope_override"] =
+        preview.rotaryOverride.empty() ? Json(nullptr) : Json(preview.rotaryOverride);
+    json["cache"] = cacheJson(c, elementBytes, [&](std::int64_t bytes) {
         return cacheBytesAt(preview, c.extendedPositions, bytes);
-    };
-    Json json = {{"path", options.common.model},
-                 {"format", checkpoint.format},
-                 {"name", c.name},
-                 {"family", c.architecture},
-                 {"parameters", {{"total", c.totalParameters()}, {"active", c.activeParameters()}}},
-                 {"shape",
-                  {{"layers", c.numLayers()},
-                   {"width", c.modelWidth},
-                   {"query_heads", c.numHeads},
-                   {"kv_heads", c.numKvHeads},
-                   {"head_dim", c.headDim},
-                   {"feed_forward", c.feedForwardDim},
-                   {"vocabulary", c.vocabularySize},
-                   {"tied_head", c.hasTiedHead}}},
-                 {"experts", nullptr},
-                 {"storage", checkpoint.storageSummary()},
-                 {"weight_bytes", checkpoint.weightBytes()},
-                 {"file_bytes", preview.fileBytes},
-                 {"tokenizer", summaryLine(preview, "Tokenizer")},
-                 {"trained_positions", c.trainedPositions},
-                 {"extended_positions", c.extendedPositions},
-                 {"rope", rotaryText(c)},
-                 {"rope_override",
-                  preview.rotaryOverride.empty() ? Json(nullptr) : Json(preview.rotaryOverride)},
-                 {"cache",
-                  {{"bytes_per_element", elementBytes},
-                   {"windowed_layers", c.numLayers(LayerKind::Windowed)},
-                   {"global_layers", c.numLayers(LayerKind::Global)},
-                   {"bytes_at_full_length", atFullLength(elementBytes)},
-                   {"bytes_at_full_length_by_dtype",
-                    {{"float32", atFullLength(4)},
-                     {"bfloat16", atFullLength(2)},
-                     {"float16", atFullLength(2)}}}}},
-                 {"fit", fitJson(preview, options.common)},
-                 {"layers", layersJson(c, elementBytes)},
-                 {"warnings", preview.warnings},
-                 {"seconds", preview.seconds}};
-    if (c.experts)
-        json["experts"] = {{"routed", c.experts->numExperts},
-                           {"active", c.experts->numActive},
-                           {"shared", c.experts->numShared}};
+    });
+    json["fit"] = fitJson(preview, options.common);
+    json["layers"] = layersJson(c, elementBytes);
+    json["warnings"] = preview.warnings;
+    json["seconds"] = preview.seconds;
     if (options.showsChecks)
         json["checks"] = checksJson(preview.checks);
     return json;

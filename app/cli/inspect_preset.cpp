@@ -11,43 +11,16 @@ namespace {
 Json presetJson(const CommonOptions& options, const Checkpoint& preset, std::int64_t elementBytes)
 {
     const ModelConfig& c = preset.config;
-    const KVBytes cache = kvBytes(c, c.extendedPositions, elementBytes);
     const auto atFullLength = [&c](std::int64_t bytes) {
-        return kvBytes(c, c.extendedPositions, bytes).total();
+        return kvBytes(c, c.extendedPositions, bytes);
     };
-    Json json = {{"path", options.model},
-                 {"format", preset.format},
-                 {"name", c.name},
-                 {"family", c.architecture},
-                 {"parameters", {{"total", c.totalParameters()}, {"active", c.activeParameters()}}},
-                 {"shape",
-                  {{"layers", c.numLayers()},
-                   {"width", c.modelWidth},
-                   {"query_heads", c.numHeads},
-                   {"kv_heads", c.numKvHeads},
-                   {"head_dim", c.headDim},
-                   {"feed_forward", c.feedForwardDim},
-                   {"vocabulary", c.vocabularySize},
-                   {"tied_head", c.hasTiedHead}}},
-                 {"experts", nullptr},
-                 {"trained_positions", c.trainedPositions},
-                 {"extended_positions", c.extendedPositions},
-                 {"rope", rotaryText(c)},
-                 {"cache",
-                  {{"bytes_per_element", elementBytes},
-                   {"windowed_layers", c.numLayers(LayerKind::Windowed)},
-                   {"global_layers", c.numLayers(LayerKind::Global)},
-                   {"bytes_at_full_length", cache.total()},
-                   {"bytes_at_full_length_all_global", cache.everyLayerFull},
-                   {"bytes_at_full_length_by_dtype",
-                    {{"float32", atFullLength(4)},
-                     {"bfloat16", atFullLength(2)},
-                     {"float16", atFullLength(2)}}}}},
-                 {"layers", layersJson(c, elementBytes)}};
-    if (c.experts)
-        json["experts"] = {{"routed", c.experts->numExperts},
-                           {"active", c.experts->numActive},
-                           {"shared", c.experts->numShared}};
+    Json json = {{"path", options.model}, {"format", preset.format}};
+    addModel(json, c);
+    addPositions(json, c);
+    json["cache"] =
+        cacheJson(c, elementBytes, [&](std::int64_t bytes) { return atFullLength(bytes).total(); });
+    json["cache"]["bytes_at_full_length_all_global"] = atFullLength(elementBytes).everyLayerFull;
+    json["layers"] = layersJson(c, elementBytes);
     return json;
 }
 

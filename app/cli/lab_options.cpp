@@ -91,6 +91,37 @@ std::optional<RunRecord> openRecord(const RecordOptions& options, const CommonOp
     return record;
 }
 
+void addChunkOption(CLI::App& command, std::int64_t& chunkTokens, const std::string& zero)
+{
+    command.add_option("--chunk", chunkTokens, "prefill chunk in tokens; 0: " + zero)
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+}
+
+LabRun openLabRun(const CommonOptions& common, const LabTextOptions& text,
+                  const CliContext& context)
+{
+    const auto checkpoint = openFor(common);
+    LabRun run;
+    run.ids = labIds(common, text, *checkpoint);
+    run.decoder = buildDecoder(common, context, checkpoint);
+    warnBeyondPositions(context, *run.decoder, run.length());
+    return run;
+}
+
+void finishLabRun(const CommonOptions& common, const CliContext& context, const Decoder& decoder,
+                  std::optional<RunRecord>& record, const Json& result,
+                  const std::function<void(std::ostream&)>& print)
+{
+    if (record)
+        record->finish(result);
+    if (!common.isJson)
+        return print(context.out);
+    Json json = recipe(common, decoder);
+    json.update(result);
+    context.out << jsonLine(json);
+}
+
 void ProgressLines::tell(const PrefillProgress& progress)
 {
     const auto now = std::chrono::steady_clock::now();
@@ -101,15 +132,6 @@ void ProgressLines::tell(const PrefillProgress& progress)
           << formatCount(progress.totalTokens) << " tokens, "
           << formatSeconds(progress.secondsElapsed) << " so far, about "
           << formatSeconds(progress.secondsLeft) << " left\n";
-}
-
-Json meanJson(const SampleMean& mean)
-{
-    return {{"count", mean.count},
-            {"mean", mean.mean},
-            {"standard_error", mean.standardError},
-            {"low", mean.low},
-            {"high", mean.high}};
 }
 
 std::string fixedText(double value, int decimals)

@@ -7,6 +7,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -55,6 +57,28 @@ std::optional<RunRecord> openRecord(const RecordOptions& options, const CommonOp
                                     const CliContext& context, const Decoder& decoder,
                                     const std::string& experiment, const Json& settings);
 
+/// Adds --chunk. \param zero  what 0 means: "one shot"
+void addChunkOption(CLI::App& command, std::int64_t& chunkTokens, const std::string& zero);
+
+/// A text's tokens and the model they run on.
+struct LabRun
+{
+    std::vector<TokenId> ids;
+    std::unique_ptr<Decoder> decoder;
+
+    std::int64_t length() const { return static_cast<std::int64_t>(ids.size()); }
+};
+
+/// Opens the model and the text; warns where that is longer than the model was made for.
+LabRun openLabRun(const CommonOptions& common, const LabTextOptions& text,
+                  const CliContext& context);
+
+/// Closes the record, where there is one, and gives the result: the recipe with it as JSON, or what
+/// `print` makes of it.
+void finishLabRun(const CommonOptions& common, const CliContext& context, const Decoder& decoder,
+                  std::optional<RunRecord>& record, const Json& result,
+                  const std::function<void(std::ostream&)>& print);
+
 /// Tells a run's progress on standard error, at most once a second.
 class ProgressLines
 {
@@ -72,15 +96,15 @@ private:
     std::chrono::steady_clock::time_point m_told = std::chrono::steady_clock::now();
 };
 
-/// {"count", "mean", "standard_error", "low", "high"}
-Json meanJson(const SampleMean& mean);
 /// "+0.330 [+0.291, +0.369]"
 std::string signedMeanText(const SampleMean& mean);
 /// With a fixed number of decimals.
 std::string fixedText(double value, int decimals);
 
+void addDecodeKernelCommand(CLI::App& app, CliContext& context);
 void addLatencyCommand(CLI::App& app, CliContext& context);
 void addPositionsCommand(CLI::App& app, CliContext& context);
+void addReportCommand(CLI::App& app, CliContext& context);
 void addTruncateCommand(CLI::App& app, CliContext& context);
 void addUseCommand(CLI::App& app, CliContext& context);
 

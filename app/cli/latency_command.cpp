@@ -1,6 +1,7 @@
 #include "app/cli/lab_options.h"
 #include "engine/base/units.h"
 #include "engine/lab/latency.h"
+#include "engine/lab/report_json.h"
 
 #include <ATen/Parallel.h>
 
@@ -17,76 +18,6 @@ struct LatencyArguments
     LatencyOptions options;
     std::string lengths = "256,512,1K,2K";
 };
-
-Json runJson(const TimedRun& run)
-{
-    return {
-        {"seconds", run.seconds}, {"wait_share", run.waitShare}, {"disturbed", run.isDisturbed()}};
-}
-
-Json rowJson(const FirstTokenRow& row)
-{
-    Json json = {{"tokens", row.tokens},
-                 {"chunk", row.chunkTokens},
-                 {"seconds", row.isSkipped() ? Json() : Json(row.bestSeconds)},
-                 {"disturbed", row.isDisturbed},
-                 {"attention_share", row.attentionShare},
-                 {"runs", Json::array()},
-                 {"skipped", row.isSkipped() ? Json(row.skipReason) : Json()}};
-    for (const TimedRun& run : row.runs)
-        json["runs"].push_back(runJson(run));
-    return json;
-}
-
-Json rowJson(const DecodeStepRow& row)
-{
-    return {{"cached", row.cachedTokens},
-            {"steps", row.numSteps},
-            {"disturbed_steps", row.numDisturbed},
-            {"disturbed", row.isDisturbed()},
-            {"median_seconds", row.medianSeconds},
-            {"best_seconds", row.bestSeconds},
-            {"weight_bytes", row.weightBytes},
-            {"cache_bytes", row.cacheBytes},
-            {"floor_seconds", row.floorSeconds > 0.0 ? Json(row.floorSeconds) : Json()}};
-}
-
-Json fitJson(const HeldOutFit& fit)
-{
-    return {{"chunk", fit.chunkTokens},
-            {"fitted_tokens", fit.fittedTokens},
-            {"degrees_of_freedom", fit.degreesOfFreedom()},
-            {"disturbed", fit.isDisturbed},
-            {"dense_flops_per_second", fit.throughputs.densePerSecond},
-            {"attention_flops_per_second", fit.throughputs.attentionPerSecond},
-            {"separates", fit.throughputs.separates},
-            {"held_out_tokens", fit.heldOutTokens},
-            {"measured_seconds", fit.measuredSeconds},
-            {"predicted_seconds", fit.predictedSeconds},
-            {"error", fit.error()},
-            {"single_throughput_predicted_seconds", fit.singlePredictedSeconds},
-            {"single_throughput_error", fit.singleError()}};
-}
-
-Json reportJson(const LatencyReport& report)
-{
-    Json json = {{"read_bandwidth_bytes_per_second", report.bandwidthBytesPerSecond > 0.0
-                                                         ? Json(report.bandwidthBytesPerSecond)
-                                                         : Json()},
-                 {"disturbed_above_wait_share", kDisturbedShare},
-                 {"first_token", Json::array()},
-                 {"decode", Json::array()},
-                 {"fits", Json::array()},
-                 {"step_seconds_per_1000_cached", report.stepSecondsPer1000},
-                 {"floor_seconds_per_1000_cached", report.floorSecondsPer1000}};
-    for (const FirstTokenRow& row : report.firstToken)
-        json["first_token"].push_back(rowJson(row));
-    for (const DecodeStepRow& row : report.decode)
-        json["decode"].push_back(rowJson(row));
-    for (const HeldOutFit& fit : report.fits)
-        json["fits"].push_back(fitJson(fit));
-    return json;
-}
 
 std::string wayText(std::int64_t chunkTokens)
 {
@@ -161,11 +92,11 @@ LatencyObserver observerFor(const CliContext& context, RunRecord* record)
         return observer;
     observer.prefilled = [record](std::int64_t tokens, std::int64_t chunk, const TimedRun& run) {
         Json json = {{"tokens", tokens}, {"chunk", chunk}};
-        json.update(runJson(run));
+        json.update(timedRunJson(run));
         record->append("prefill", json);
     };
     observer.decodeDone = [record](const DecodeStepRow& row) {
-        record->append("decode", rowJson(row));
+        record->append("decode", decodeStepJson(row));
     };
     return observer;
 }
@@ -190,18 +121,13 @@ void runLatency(LatencyArguments arguments, const CliContext& context)
     const LatencyObserver observer = observerFor(context, record ? &*record : nullptr);
     const LatencyReport report =
         measureLatency(*decoder, arguments.options, observer, context.stop);
-    if (record)
-        record->finish(reportJson(report));
-    if (!arguments.common.isJson) {
-        printFirstTokens(context.out, report);
-        printFits(context.out, report);
-        printDecode(context.out, report);
-        return;
-    }
-    Json json = recipe(arguments.common, *decoder);
-    json.update(settingsJson(arguments));
-    json.update(reportJson(report));
-    context.out << jsonLine(json);
+    Json result = settingsJson(arguments);
+    result.update(latencyJson(report));
+    finishLabRun(arguments.common, context, *decoder, record, result, [&](std::ostream& out) {
+        printFirstTokens(out, report);
+        printFits(out, report);
+        printDecode(out, report);
+    });
 }
 
 } // namespace

@@ -1,10 +1,46 @@
 #include "app/cli/layers_output.h"
 
 #include "engine/base/units.h"
+#include "engine/model/rotary_override.h"
 
 #include <iomanip>
 
 namespace kvscope {
+
+void addModel(Json& json, const ModelConfig& config)
+{
+    const ModelConfig& c = config;
+    json["name"] = c.name;
+    json["family"] = c.architecture;
+    json["parameters"] = {{"total", c.totalParameters()}, {"active", c.activeParameters()}};
+    json["shape"] = {{"layers", c.numLayers()},        {"width", c.modelWidth},
+                     {"query_heads", c.numHeads},      {"kv_heads", c.numKvHeads},
+                     {"head_dim", c.headDim},          {"feed_forward", c.feedForwardDim},
+                     {"vocabulary", c.vocabularySize}, {"tied_head", c.hasTiedHead}};
+    json["experts"] = nullptr;
+    if (c.experts)
+        json["experts"] = {{"routed", c.experts->numExperts},
+                           {"active", c.experts->numActive},
+                           {"shared", c.experts->numShared}};
+}
+
+void addPositions(Json& json, const ModelConfig& config)
+{
+    json["trained_positions"] = config.trainedPositions;
+    json["extended_positions"] = config.extendedPositions;
+    json["rope"] = rotaryText(config);
+}
+
+Json cacheJson(const ModelConfig& config, std::int64_t elementBytes,
+               const std::function<std::uint64_t(std::int64_t)>& bytesAt)
+{
+    return {{"bytes_per_element", elementBytes},
+            {"windowed_layers", config.numLayers(LayerKind::Windowed)},
+            {"global_layers", config.numLayers(LayerKind::Global)},
+            {"bytes_at_full_length", bytesAt(elementBytes)},
+            {"bytes_at_full_length_by_dtype",
+             {{"float32", bytesAt(4)}, {"bfloat16", bytesAt(2)}, {"float16", bytesAt(2)}}}};
+}
 
 Json layersJson(const ModelConfig& config, std::int64_t elementBytes)
 {

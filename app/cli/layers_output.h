@@ -3,8 +3,18 @@
 #include "app/cli/cli_context.h"
 
 #include <cstdint>
+#include <functional>
 
 namespace kvscope {
+
+/// Adds a model's name, family, parameters, shape and experts.
+void addModel(Json& json, const ModelConfig& config);
+/// Adds what it was trained on, what it is extended to, and how it rotates.
+void addPositions(Json& json, const ModelConfig& config);
+/// The layers' kinds, and the cache at the model's full length in every type.
+/// \param bytesAt  of an element's bytes
+Json cacheJson(const ModelConfig& config, std::int64_t elementBytes,
+               const std::function<std::uint64_t(std::int64_t)>& bytesAt);
 
 /// Kind, window and cache bytes of every layer.
 /// \param elementBytes  of a cached element

@@ -1,3 +1,4 @@
+#include "app/cli/limits_measured.h"
 #include "app/cli/limits_output.h"
 #include "engine/base/errors.h"
 #include "engine/lab/limits.h"
@@ -17,6 +18,8 @@ struct LimitsOptions
     bool cacheOnly = false;
     double bandwidth = 0.0; ///< GB/s; 0: the default machine's
     double peak = 0.0;      ///< TFLOP/s; 0: the default machine's
+    bool isMeasured = false;
+    MeasuredLimitsOptions measured;
 };
 
 std::vector<std::int64_t> lengthsFor(const LimitsOptions& options, const ModelConfig& config)
@@ -70,6 +73,11 @@ void runLimits(const LimitsOptions& options, const CliContext& context, bool has
     if (options.cacheOnly && !hasBudget)
         throw ArgumentError("--cache-only is about a budget: give --budget-gib too");
     const auto checkpoint = openOrPreset(options.common);
+    if (options.isMeasured) {
+        MeasuredLimitsOptions measured = options.measured;
+        measured.lengths = lengthsFor(options, checkpoint->config);
+        return measureLimits(options.common, measured, checkpoint, context);
+    }
     LimitsRequest request;
     request.weights = weightsFor(options, *checkpoint);
     request.cacheElementBytes = cacheElementBytes(options.common, *checkpoint);
@@ -112,6 +120,9 @@ void addLimitsCommand(CLI::App& app, CliContext& context)
         ->add_option("--peak-tflops", options->peak,
                      "peak of the matrix units in 10^12 a second (default: an A100's 312)")
         ->check(CLI::PositiveNumber);
+    command->add_flag("--measure", options->isMeasured,
+                      "run prefills of these lengths and measure their peak memory instead");
+    addMeasuredLimitsOptions(*command, options->measured);
     command->callback(
         [options, budget, &context] { runLimits(*options, context, budget->count() > 0); });
 }

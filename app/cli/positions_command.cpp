@@ -1,6 +1,7 @@
 #include "app/cli/lab_options.h"
 #include "engine/base/units.h"
 #include "engine/lab/positions.h"
+#include "engine/lab/report_json.h"
 #include "engine/lab/run_record_identity.h"
 #include "engine/model/rotary_override.h"
 
@@ -72,52 +73,6 @@ PositionsSeries measureScheme(Decoder& decoder, const PositionsArguments& argume
                                      {"nll", part.nll}});
         };
     return measurePositions(decoder, ids, arguments.options, observer, context.stop);
-}
-
-Json binJson(const PositionBin& bin)
-{
-    Json json = {{"first", bin.first}, {"end", bin.end}};
-    json.update(meanJson(bin.nll));
-    json["perplexity"] = bin.perplexity();
-    json["beyond_trained"] = bin.isBeyondTrained;
-    return json;
-}
-
-enum class Losses { Kept, LeftOut };
-
-Json seriesJson(const PositionsSeries& series, Losses losses)
-{
-    Json json = {{"rope", series.rotary},
-                 {"trained_positions", series.trainedPositions},
-                 {"extended_positions", series.extendedPositions},
-                 {"window", series.window},
-                 {"whole", series.isWhole},
-                 {"chunk", series.chunkTokens},
-                 {"seconds", series.seconds},
-                 {"first_half", meanJson(series.firstHalf)},
-                 {"last_bin", meanJson(series.lastBin)},
-                 {"rise", series.rise()},
-                 {"behaves", series.behaves()},
-                 {"bins", Json::array()}};
-    for (const PositionBin& bin : series.bins)
-        json["bins"].push_back(binJson(bin));
-    if (losses == Losses::Kept)
-        json["nll"] = series.nll;
-    return json;
-}
-
-Json reportJson(const PositionsReport& report, Losses losses)
-{
-    Json json = {{"tokens", report.tokens}, {"series", Json::array()}};
-    for (const PositionsSeries& series : report.series)
-        json["series"].push_back(seriesJson(series, losses));
-    json["differences"] = Json::array();
-    for (const PositionsDifference& bin : report.differences) {
-        Json row = {{"first", bin.first}, {"end", bin.end}};
-        row.update(meanJson(bin.nll));
-        json["differences"].push_back(row);
-    }
-    return json;
 }
 
 std::string rangeText(std::int64_t first, std::int64_t end)
@@ -194,10 +149,10 @@ void runPositions(PositionsArguments arguments, const CliContext& context)
     }
     const PositionsReport report = positionsReport(std::move(series));
     if (record)
-        record->finish(reportJson(report, Losses::LeftOut));
+        record->finish(positionsJson(report, Losses::LeftOut));
     if (!arguments.common.isJson)
         return printReport(context.out, report);
-    json.update(reportJson(report, Losses::Kept));
+    json.update(positionsJson(report, Losses::Kept));
     context.out << jsonLine(json);
 }
 
@@ -216,11 +171,7 @@ void addPositionsCommand(CLI::App& app, CliContext& context)
                      "llama3:F, longrope, gpt-oss-lite:F, none; twice: side by side")
         ->allow_extra_args(false);
     addLabTextOptions(*command, arguments->text);
-    command
-        ->add_option("--chunk", arguments->options.chunkTokens,
-                     "prefill chunk in tokens; 0: one shot")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    addChunkOption(*command, arguments->options.chunkTokens, "one shot");
     command
         ->add_option("--bins", arguments->options.numBins,
                      "bins of equal width (default: doubling, the last octave halved)")

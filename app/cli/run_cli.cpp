@@ -76,8 +76,10 @@ int runCli(int argc, const char* const* argv, std::ostream& out, std::ostream& e
     addLimitsCommand(app, context);
     addBenchCommand(app, context);
     addLatencyCommand(app, context);
+    addDecodeKernelCommand(app, context);
     addPositionsCommand(app, context);
     addUseCommand(app, context);
+    addReportCommand(app, context);
     addTruncateCommand(app, context);
     if (argc > 1 && argv[1][0] != '-' && !isCommand(app, argv[1])) {
         err << "error: there is no command '" << argv[1] << "'; kvscope-cli --help lists them\n";

@@ -1,5 +1,6 @@
 #include "app/cli/lab_options.h"
 #include "engine/base/units.h"
+#include "engine/lab/report_json.h"
 #include "engine/lab/run_record_identity.h"
 #include "engine/lab/truncation.h"
 
@@ -55,30 +56,22 @@ void printReport(std::ostream& out, const TruncationReport& report)
 
 void runTruncate(const TruncateArguments& arguments, const CliContext& context)
 {
-    const auto checkpoint = openFor(arguments.common);
-    const std::vector<TokenId> ids = labIds(arguments.common, arguments.text, *checkpoint);
-    const auto decoder = buildDecoder(arguments.common, context, checkpoint);
-    warnBeyondPositions(context, *decoder, static_cast<std::int64_t>(ids.size()));
+    const LabRun run = openLabRun(arguments.common, arguments.text, context);
     const TruncationOptions& options = arguments.options;
     ProgressLines progress(context.err, "prompt");
     PositionsObserver observer;
     observer.progressed = [&](const PrefillProgress& done) { progress.tell(done); };
-    auto record = openRecord(arguments.record, arguments.common, context, *decoder, "truncate",
-                             {{"length", ids.size()},
-                              {"ids_hash", idsHash(ids)},
+    auto record = openRecord(arguments.record, arguments.common, context, *run.decoder, "truncate",
+                             {{"length", run.length()},
+                              {"ids_hash", idsHash(run.ids)},
                               {"keep", options.keepTokens},
                               {"drop", options.dropTokens},
                               {"next", options.nextTokens},
                               {"chunk", options.chunkTokens}});
     const TruncationReport report =
-        measureTruncation(*decoder, ids, options, observer, context.stop);
-    if (record)
-        record->finish(reportJson(report));
-    if (!arguments.common.isJson)
-        return printReport(context.out, report);
-    Json json = recipe(arguments.common, *decoder);
-    json.update(reportJson(report));
-    context.out << jsonLine(json);
+        measureTruncation(*run.decoder, run.ids, options, observer, context.stop);
+    finishLabRun(arguments.common, context, *run.decoder, record, reportJson(report),
+                 [&report](std::ostream& out) { printReport(out, report); });
 }
 
 } // namespace
@@ -102,9 +95,7 @@ void addTruncateCommand(CLI::App& app, CliContext& context)
                      "of the text's last tokens, scored behind the prompt")
         ->check(CLI::Range(std::int64_t{1}, kMostTokens))
         ->capture_default_str();
-    command->add_option("--chunk", arguments->options.chunkTokens, "prefill chunk; 0: one shot")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    addChunkOption(*command, arguments->options.chunkTokens, "one shot");
     addRecordOptions(*command, arguments->record, Resuming::None);
     command->callback([arguments, &context] { runTruncate(*arguments, context); });
 }

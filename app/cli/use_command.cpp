@@ -1,5 +1,6 @@
 #include "app/cli/lab_options.h"
 #include "engine/base/units.h"
+#include "engine/lab/report_json.h"
 #include "engine/lab/run_record_identity.h"
 #include "engine/lab/use.h"
 
@@ -16,35 +17,6 @@ struct UseArguments
     RecordOptions record;
     UseOptions options;
 };
-
-Json segmentJson(const UseSegment& segment)
-{
-    return {{"segment", segment.segment},
-            {"first_target", segment.firstTarget},
-            {"targets", segment.numTargets},
-            {"whole", meanJson(segment.whole)},
-            {"alone", meanJson(segment.alone)},
-            {"gain", meanJson(segment.gain)},
-            {"largest_difference", segment.largestDifference}};
-}
-
-Json reportJson(const UseReport& report)
-{
-    Json json = {{"tokens", report.tokens},
-                 {"segment_tokens", report.segmentTokens},
-                 {"chunk", report.chunkTokens},
-                 {"segments", Json::array()},
-                 {"gain", meanJson(report.gain)},
-                 {"smallest_segment_gain", report.smallestSegmentGain},
-                 {"largest_segment_gain", report.largestSegmentGain},
-                 {"perplexity_ratio", report.perplexityRatio()},
-                 {"first_segment_agrees", report.firstSegmentAgrees()},
-                 {"uses_context", report.usesContext()},
-                 {"seconds", report.seconds}};
-    for (const UseSegment& segment : report.segments)
-        json["segments"].push_back(segmentJson(segment));
-    return json;
-}
 
 void printReport(std::ostream& out, const UseReport& report)
 {
@@ -77,32 +49,24 @@ Json settingsJson(const UseArguments& arguments, const std::vector<TokenId>& ids
 
 void runUse(const UseArguments& arguments, const CliContext& context)
 {
-    const auto checkpoint = openFor(arguments.common);
-    const std::vector<TokenId> ids = labIds(arguments.common, arguments.text, *checkpoint);
-    const auto decoder = buildDecoder(arguments.common, context, checkpoint);
-    const auto length = static_cast<std::int64_t>(ids.size());
-    requireUseRunnable(*decoder, length, arguments.options);
-    warnBeyondPositions(context, *decoder, length);
-    if (const std::int64_t left = length % arguments.options.numSegments; left > 0)
-        context.err << "note: the last " << left << " of " << formatCount(length)
+    const LabRun run = openLabRun(arguments.common, arguments.text, context);
+    requireUseRunnable(*run.decoder, run.length(), arguments.options);
+    if (const std::int64_t left = run.length() % arguments.options.numSegments; left > 0)
+        context.err << "note: the last " << left << " of " << formatCount(run.length())
                     << " tokens do not fill a segment and are not used\n";
-    auto record = openRecord(arguments.record, arguments.common, context, *decoder, "use",
-                             settingsJson(arguments, ids));
+    auto record = openRecord(arguments.record, arguments.common, context, *run.decoder, "use",
+                             settingsJson(arguments, run.ids));
     ProgressLines progress(context.err, "both passes");
     UseObserver observer;
     observer.progressed = [&](const PrefillProgress& done) { progress.tell(done); };
     observer.measured = [&](const UseSegment& segment) {
         if (record)
-            record->append("segment", segmentJson(segment));
+            record->append("segment", useSegmentJson(segment));
     };
-    const UseReport report = measureUse(*decoder, ids, arguments.options, observer, context.stop);
-    if (record)
-        record->finish(reportJson(report));
-    if (!arguments.common.isJson)
-        return printReport(context.out, report);
-    Json json = recipe(arguments.common, *decoder);
-    json.update(reportJson(report));
-    context.out << jsonLine(json);
+    const UseReport report =
+        measureUse(*run.decoder, run.ids, arguments.options, observer, context.stop);
+    finishLabRun(arguments.common, context, *run.decoder, record, useJson(report),
+                 [&report](std::ostream& out) { printReport(out, report); });
 }
 
 } // namespace
@@ -119,11 +83,7 @@ void addUseCommand(CLI::App& app, CliContext& context)
                      "equal parts of the text, two or more")
         ->check(CLI::Range(std::int64_t{2}, kMostTokens))
         ->capture_default_str();
-    command
-        ->add_option("--chunk", arguments->options.chunkTokens,
-                     "prefill chunk in tokens; 0: a segment in one")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    addChunkOption(*command, arguments->options.chunkTokens, "a segment in one");
     addRecordOptions(*command, arguments->record, Resuming::None);
     command->callback([arguments, &context] { runUse(*arguments, context); });
 }

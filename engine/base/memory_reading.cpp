@@ -62,6 +62,12 @@ ProcessMemory readProcessMemory()
     return memory;
 }
 
+bool resetPeakMemory()
+{
+    std::ofstream file("/proc/self/clear_refs");
+    return static_cast<bool>(file << '5' << std::flush);
+}
+
 std::uint64_t freeInControlGroup(std::uint64_t limit, std::uint64_t used,
                                  const std::string& statText)
 {

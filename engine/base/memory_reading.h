@@ -18,6 +18,11 @@ struct ProcessMemory
 /// Reads /proc/self/status; zeros where it cannot be read. Takes some 20 microseconds.
 ProcessMemory readProcessMemory();
 
+/// Lets VmHWM start anew from what is resident now (/proc/self/clear_refs, 5), so that a piece of
+/// work has a peak of its own. \returns whether the kernel did
+/// Source: Linux Documentation/filesystems/proc.rst.
+bool resetPeakMemory();
+
 /// Host memory that can be had without swapping, in bytes (MemAvailable, or what is left of this
 /// process's cgroup limit where that is less). Nothing where it cannot be read.
 std::optional<std::uint64_t> readFreeHostMemory();

@@ -93,7 +93,8 @@ void CpuAttention::finishRow(std::int64_t batchIndex, std::int64_t kvHead, std::
 }
 
 at::Tensor attentionOnCpu(const at::Tensor& q, const KVView& view, std::int64_t firstQueryPosition,
-                          const AttentionSettings& settings, const AttentionSimd& simd)
+                          const AttentionSettings& settings, const AttentionSimd& simd,
+                          std::int64_t numParts)
 {
     TORCH_CHECK(q.scalar_type() == at::kFloat,
                 "attention: queries on the CPU must be float32, not ", q.scalar_type());
@@ -111,6 +112,7 @@ at::Tensor attentionOnCpu(const at::Tensor& q, const KVView& view, std::int64_t 
     call.softCap = static_cast<float>(settings.softCap);
     call.window = settings.window;
     call.firstQueryPosition = firstQueryPosition;
+    call.numParts = numParts;
     call.numPieces = view.numSegments;
     for (std::size_t i = 0; i < view.numSegments; ++i)
         call.pieces[i] = pieceOf(view.segments[i]);

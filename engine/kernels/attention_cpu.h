@@ -43,6 +43,7 @@ struct CpuAttention
     float softCap = 0.0F; ///< 0: none
     std::int64_t window = 0;
     std::int64_t firstQueryPosition = 0;
+    std::int64_t numParts = 0; ///< of the key range in attendDecode; 0: decodeParts()
     std::array<KVPiece, 3> pieces;
     std::size_t numPieces = 0;
 
@@ -79,6 +80,10 @@ struct CpuAttention
     }
 };
 
+/// Parts of the key range with which `heads` (sequences times key/value heads) share out evenly
+/// among `threads`: the fewest.
+std::int64_t decodeParts(std::int64_t heads, std::int64_t threads);
+
 /// Few rows (at most DecodeBlock::kMaxRows): threads split heads and parts of the key range, and
 /// the parts are merged by log-sum-exp ("flash decoding").
 void attendDecode(const CpuAttention& call, const AttentionSimd& simd);
@@ -88,7 +93,9 @@ void attendDecode(const CpuAttention& call, const AttentionSimd& simd);
 void attendPrefill(const CpuAttention& call, const AttentionSimd& simd);
 
 /// attention() for tensors on the CPU with the inner loops given.
+/// \param numParts  of the key range for few queries, to measure with; 0: decodeParts()
 at::Tensor attentionOnCpu(const at::Tensor& q, const KVView& view, std::int64_t firstQueryPosition,
-                          const AttentionSettings& settings, const AttentionSimd& simd);
+                          const AttentionSettings& settings, const AttentionSimd& simd,
+                          std::int64_t numParts = 0);
 
 } // namespace kvscope

@@ -50,7 +50,8 @@ DecodePlan planDecode(const CpuAttention& call, const AttentionSimd& simd)
     const auto work = 2 * heads * plan.numRows * numKeys * call.headDim;
     const std::int64_t threads = at::in_parallel_region() ? 1 : at::get_num_threads();
     plan.isParallel = threads > 1 && work >= kSerialWork;
-    const auto wantedParts = plan.isParallel ? threads / std::gcd(heads, threads) : 1;
+    const auto usualParts = plan.isParallel ? decodeParts(heads, threads) : 1;
+    const auto wantedParts = call.numParts > 0 ? call.numParts : usualParts;
     const auto wantedKeys = (numKeys + wantedParts - 1) / wantedParts;
     // Whole blocks, so that splitting does not add short ones.
     plan.keysPerPart =
@@ -124,6 +125,11 @@ void mergeParts(const CpuAttention& call, const DecodePlan& plan, std::int64_t h
 }
 
 } // namespace
+
+std::int64_t decodeParts(std::int64_t heads, std::int64_t threads)
+{
+    return threads / std::gcd(heads, threads);
+}
 
 void attendDecode(const CpuAttention& call, const AttentionSimd& simd)
 {

@@ -7,19 +7,14 @@
 namespace kvscope {
 namespace {
 
-void checkRun(const PrefillTiming& run)
-{
-    for (const double value : {run.denseFlops, run.attentionFlops, run.seconds})
-        if (!std::isfinite(value) || value <= 0.0)
-            throw ArgumentError("A timed prefill has FLOPs or seconds that are not positive.");
-}
-
 void checkRuns(std::span<const PrefillTiming> runs)
 {
     if (runs.empty())
         throw ArgumentError("There are no timed prefills to fit a throughput to.");
     for (const PrefillTiming& run : runs)
-        checkRun(run);
+        for (const double value : {run.denseFlops, run.attentionFlops, run.seconds})
+            if (!std::isfinite(value) || value <= 0.0)
+                throw ArgumentError("A timed prefill has FLOPs or seconds that are not positive.");
 }
 
 double mean(std::span<const double> values)
@@ -120,13 +115,6 @@ ThroughputFit fitSingleThroughput(std::span<const PrefillTiming> runs)
     }
     const double perSecond = squares / sum; // the least relative error of seconds
     return {.densePerSecond = perSecond, .attentionPerSecond = perSecond};
-}
-
-HeldOutPrediction predictHeldOut(const ThroughputFit& fit, const PrefillTiming& heldOut)
-{
-    checkRun(heldOut);
-    return {.predictedSeconds = fit.seconds(heldOut.denseFlops, heldOut.attentionFlops),
-            .measuredSeconds = heldOut.seconds};
 }
 
 } // namespace kvscope

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/lab/latency_report.h"
+
 #include <span>
 
 namespace kvscope {
@@ -28,19 +30,6 @@ struct PrefillTiming
     double seconds = 0.0;
 };
 
-/// Seconds = denseFlops / densePerSecond + attentionFlops / attentionPerSecond.
-struct ThroughputFit
-{
-    double densePerSecond = 0.0;     ///< FLOPs
-    double attentionPerSecond = 0.0; ///< FLOPs
-    bool separates = false;          ///< false: one throughput stands for both
-
-    double seconds(double denseFlops, double attentionFlops) const
-    {
-        return denseFlops / densePerSecond + attentionFlops / attentionPerSecond;
-    }
-};
-
 /// The two throughputs with the smallest sum of squared *relative* errors, so that the longest run
 /// does not decide alone. This weighting is the chapter's: its rounded 4K, 8K and 16K times give
 /// its 30.0 and 17.8 TFLOP/s and its 6.65 s at 32K. Where the runs do not tell the two apart (all
@@ -52,18 +41,5 @@ ThroughputFit fitThroughputs(std::span<const PrefillTiming> runs);
 /// One throughput for both kinds of FLOPs (28 TFLOP/s in the chapter, from short prompts).
 /// \throws ArgumentError as fitThroughputs
 ThroughputFit fitSingleThroughput(std::span<const PrefillTiming> runs);
-
-/// A prediction of a run that was not fitted.
-struct HeldOutPrediction
-{
-    double predictedSeconds = 0.0;
-    double measuredSeconds = 0.0;
-
-    /// (predicted - measured) / measured: -0.18 is 18 % too fast.
-    double relativeError() const { return predictedSeconds / measuredSeconds - 1.0; }
-};
-
-/// \throws ArgumentError as fitThroughputs
-HeldOutPrediction predictHeldOut(const ThroughputFit& fit, const PrefillTiming& heldOut);
 
 } // namespace kvscope

@@ -6,8 +6,12 @@
 #include "engine/generate/generator.h"
 #include "engine/generate/prefill.h"
 #include "engine/kernels/bandwidth.h"
+#include "engine/lab/compute_costs.h"
+#include "engine/lab/decode_steps.h"
+#include "engine/lab/fits.h"
 #include "engine/lab/latency_fit.h"
 #include "engine/lab/latency_load.h"
+#include "engine/lab/memory_costs.h"
 
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
@@ -19,19 +23,6 @@
 
 namespace kvscope {
 namespace {
-
-constexpr std::int64_t kWarmUpSteps = 2;
-
-/// What a one-shot prefill holds beside cache and weights: arithmetic, generously.
-std::uint64_t activationBytes(const ModelConfig& config, std::int64_t tokens)
-{
-    const std::int64_t inner =
-        config.experts ? config.experts->numActive * config.expertDim() + config.sharedExpertDim()
-                       : config.feedForwardDim;
-    const std::int64_t floats = 4 * config.modelWidth + 3 * inner +
-                                (2 * config.numHeads + 2 * config.numKvHeads) * config.headDim;
-    return static_cast<std::uint64_t>(tokens) * static_cast<std::uint64_t>(floats) * sizeof(float);
-}
 
 /// Why a prompt cannot be run, with the numbers; empty where it can.
 std::string reasonToSkip(const Decoder& decoder, std::int64_t tokens, std::int64_t chunkTokens)
@@ -114,8 +105,7 @@ private:
         FirstTokenRow row;
         row.tokens = tokens;
         row.chunkTokens = chunkTokens;
-        const PrefillWork work = prefillWork(m_decoder.config(), tokens);
-        row.attentionShare = work.attention / work.total();
+        row.attentionShare = prefillFlops(m_decoder.config(), tokens).attentionShare();
         row.skipReason = reasonToSkip(m_decoder, tokens, chunkTokens);
         for (std::int64_t i = 0; row.skipReason.empty() && i < m_options.repeats; ++i) {
             context.reset(); // the old one's memory goes first
@@ -144,36 +134,16 @@ private:
 
     void runDecode(Context& context)
     {
-        MixedKVCache& cache = context.cache();
-        const std::int64_t cached = cache.seqLen();
-        const std::int64_t learned = m_decoder.config().trainedPositions;
-        const std::int64_t steps = kWarmUpSteps + m_options.decodeSteps;
-        if (m_decoder.config().hasLearnedPositions && cached + steps > learned)
-            return;                    // the prompt left no positions to decode at
-        cache.reserve(cached + steps); // so that no step copies a growing array
-        ForwardOptions forward;
-        forward.stop = m_stop;
-        forward.plannedLength = context.plannedLength();
-        std::vector<TimedRun> timed;
-        for (std::int64_t step = 0; step < steps; ++step) {
-            const TokenId id = anyId();
-            const LoadWatch watch;
-            m_decoder.forward(idsTensor(&id, 1), &cache, forward).argmax().item<std::int64_t>();
-            const double seconds = watch.seconds();
-            if (step >= kWarmUpSteps)
-                timed.push_back({seconds, watch.waitShare(m_threads)});
-        }
-        DecodeStepRow row = decodeRow(cached, timed);
-        row.weightBytes = m_decoder.activeWeightBytes();
-        row.cacheBytes =
-            cacheBytesRead(m_decoder.config(), cached,
-                           static_cast<std::int64_t>(cache.options().dtype().itemsize()));
-        if (m_report.bandwidthBytesPerSecond > 0.0)
-            row.floorSeconds = static_cast<double>(row.weightBytes + row.cacheBytes) /
-                               m_report.bandwidthBytesPerSecond;
-        m_report.decode.push_back(row);
+        const auto row =
+            timeDecodeSteps(m_decoder, context.cache(),
+                            {m_options.decodeSteps, context.plannedLength(),
+                             m_report.bandwidthBytesPerSecond, [this] { return anyId(); }},
+                            m_stop);
+        if (!row)
+            return; // the prompt left no positions to decode at
+        m_report.decode.push_back(*row);
         if (m_observer.decodeDone)
-            m_observer.decodeDone(row);
+            m_observer.decodeDone(*row);
     }
 
     /// By the FLOPs of the lengths to come at the pace of those done.
@@ -184,7 +154,7 @@ private:
         for (std::size_t i = 0; i < m_options.lengths.size(); ++i)
             if (reasonToSkip(m_decoder, m_options.lengths[i], m_options.chunkTokens).empty())
                 (i < numDone ? done : left) +=
-                    prefillWork(m_decoder.config(), m_options.lengths[i]).total();
+                    prefillFlops(m_decoder.config(), m_options.lengths[i]).total();
         return done > 0.0 ? m_sinceStart.seconds() * left / done : 0.0;
     }
 
@@ -204,8 +174,10 @@ private:
             medians.push_back(row.medianSeconds);
             floors.push_back(row.floorSeconds);
         }
-        m_report.stepSecondsPer1000 = slopeOf(cached, medians);
-        m_report.floorSecondsPer1000 = slopeOf(cached, floors);
+        if (cached.size() < 2)
+            return; // lengths differ, so two of them make a line
+        m_report.stepSecondsPer1000 = fitLine(cached, medians).slope;
+        m_report.floorSecondsPer1000 = fitLine(cached, floors).slope;
     }
 
     TokenId anyId()
@@ -226,17 +198,6 @@ private:
 
 } // namespace
 
-std::uint64_t cacheBytesRead(const ModelConfig& config, std::int64_t cachedTokens,
-                             std::int64_t elementBytes)
-{
-    std::uint64_t positions = 0;
-    for (const LayerConfig& layer : config.layers)
-        positions += static_cast<std::uint64_t>(layer.kind == LayerKind::Windowed
-                                                    ? std::min(layer.window, cachedTokens)
-                                                    : cachedTokens);
-    return positions * static_cast<std::uint64_t>(config.cacheBytesPerToken(elementBytes));
-}
-
 FirstTokenRow summedUp(FirstTokenRow row)
 {
     row.isDisturbed =
@@ -246,25 +207,6 @@ FirstTokenRow summedUp(FirstTokenRow row)
         if ((row.isDisturbed || !run.isDisturbed()) &&
             (row.bestSeconds == 0.0 || run.seconds < row.bestSeconds))
             row.bestSeconds = run.seconds;
-    return row;
-}
-
-DecodeStepRow decodeRow(std::int64_t cachedTokens, const std::vector<TimedRun>& steps)
-{
-    DecodeStepRow row;
-    row.cachedTokens = cachedTokens;
-    row.numSteps = std::ssize(steps);
-    row.numDisturbed = std::count_if(steps.begin(), steps.end(),
-                                     [](const TimedRun& run) { return run.isDisturbed(); });
-    std::vector<double> seconds;
-    for (const TimedRun& run : steps)
-        if (row.isDisturbed() || !run.isDisturbed())
-            seconds.push_back(run.seconds);
-    std::sort(seconds.begin(), seconds.end());
-    const std::size_t middle = seconds.size() / 2;
-    row.medianSeconds =
-        seconds.size() % 2 == 1 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2.0;
-    row.bestSeconds = seconds.front();
     return row;
 }
 

@@ -40,13 +40,7 @@ struct LatencyObserver
 LatencyReport measureLatency(Decoder& decoder, const LatencyOptions& options,
                              const LatencyObserver& observer, std::stop_token stop);
 
-/// Bytes of keys and values that a decode step reads: a windowed layer's last W positions at most.
-std::uint64_t cacheBytesRead(const ModelConfig& config, std::int64_t cachedTokens,
-                             std::int64_t elementBytes);
-
 /// The row's best time and whether all of its runs were disturbed.
 FirstTokenRow summedUp(FirstTokenRow row);
-/// The median of the undisturbed steps, of all where every one was. \pre steps not empty
-DecodeStepRow decodeRow(std::int64_t cachedTokens, const std::vector<TimedRun>& steps);
 
 } // namespace kvscope

@@ -48,25 +48,16 @@ struct DecodeStepRow
     bool isDisturbed() const { return numDisturbed == numSteps; }
 };
 
-/// Dense and attention FLOPs of a prefill.
-struct PrefillWork
-{
-    double dense = 0.0;     ///< 2 N T
-    double attention = 0.0; ///< 2 d_attn T^2 a global layer; a windowed one min(that, 4 d_attn W T)
-
-    double total() const { return dense + attention; }
-};
-
-/// seconds = dense / densePerSecond + attention / attentionPerSecond.
-struct TwoThroughputs
+/// seconds = denseFlops / densePerSecond + attentionFlops / attentionPerSecond.
+struct ThroughputFit
 {
     double densePerSecond = 0.0;     ///< FLOPs
     double attentionPerSecond = 0.0; ///< FLOPs
     bool separates = false; ///< false: the runs do not tell them apart, so one stands for both
 
-    double seconds(const PrefillWork& work) const
+    double seconds(double denseFlops, double attentionFlops) const
     {
-        return work.dense / densePerSecond + work.attention / attentionPerSecond;
+        return denseFlops / densePerSecond + attentionFlops / attentionPerSecond;
     }
 };
 
@@ -76,7 +67,7 @@ struct HeldOutFit
     std::int64_t chunkTokens = 0; ///< 0: one shot
     std::vector<std::int64_t> fittedTokens;
     bool isDisturbed = false; ///< a length whose every run was disturbed is part of it
-    TwoThroughputs throughputs;
+    ThroughputFit throughputs;
     std::int64_t heldOutTokens = 0;
     double measuredSeconds = 0.0;
     double predictedSeconds = 0.0;

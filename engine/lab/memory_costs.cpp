@@ -116,6 +116,16 @@ double scoresBytes(const ModelConfig& config, std::int64_t tokens, std::int64_t 
     return count * count * static_cast<double>(config.numHeads * elementBytes);
 }
 
+std::uint64_t activationBytes(const ModelConfig& config, std::int64_t tokens)
+{
+    const std::int64_t inner =
+        config.experts ? config.experts->numActive * config.expertDim() + config.sharedExpertDim()
+                       : config.feedForwardDim;
+    const std::int64_t floats = 4 * config.modelWidth + 3 * inner +
+                                (2 * config.numHeads + 2 * config.numKvHeads) * config.headDim;
+    return static_cast<std::uint64_t>(tokens) * static_cast<std::uint64_t>(floats) * sizeof(float);
+}
+
 double concatenationBytes(const ModelConfig& config, std::int64_t tokens, std::int64_t elementBytes)
 {
     check(tokens, elementBytes);

@@ -53,6 +53,11 @@ std::uint64_t allLogitsBytes(const ModelConfig& config, std::int64_t tokens,
 /// \throws ArgumentError as kvBytes
 double scoresBytes(const ModelConfig& config, std::int64_t tokens, std::int64_t elementBytes);
 
+/// What a forward pass of so many tokens at once holds beside cache and weights, generously: the
+/// residual stream with its norms, one layer's queries, keys and values, and the widest of its
+/// feed-forward. float32. \pre tokens >= 0
+std::uint64_t activationBytes(const ModelConfig& config, std::int64_t tokens);
+
 /// Bytes copied over a whole run of T tokens, if each step appended by concatenation: step t copies
 /// the t tokens before it in every layer, so T (T - 1) / 2 of them. A double for the same reason.
 /// Source: inference chapter 4.5 (158 TB for GPT-OSS-Lite at 128K).

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -21,7 +20,7 @@ void check(const Proportion& proportion)
 void checkSample(std::span<const double> values)
 {
     if (values.empty())
-        throw ArgumentError("There are no values to take a mean or a median of.");
+        throw ArgumentError("There are no values to take a median of.");
     for (const double value : values)
         if (!std::isfinite(value))
             throw ArgumentError("A value is not a finite number.");
@@ -174,28 +173,6 @@ std::int64_t fewestTrialsToPass(double threshold, double z)
     // With every trial right the lower bound is n / (n + z^2).
     const double exact = threshold * z * z / (1.0 - threshold);
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(exact)));
-}
-
-MeanEstimate meanEstimate(std::span<const double> values)
-{
-    checkSample(values);
-    MeanEstimate estimate;
-    estimate.count = std::ssize(values);
-    const auto count = static_cast<double>(values.size());
-    for (const double value : values)
-        estimate.mean += value / count;
-    if (values.size() < 2) {
-        constexpr double kInfinity = std::numeric_limits<double>::infinity();
-        estimate.interval = {-kInfinity, kInfinity};
-        return estimate;
-    }
-    double squares = 0.0;
-    for (const double value : values)
-        squares += (value - estimate.mean) * (value - estimate.mean);
-    estimate.deviation = std::sqrt(squares / (count - 1.0));
-    const double half = studentT95(estimate.count - 1) * estimate.deviation / std::sqrt(count);
-    estimate.interval = {estimate.mean - half, estimate.mean + half};
-    return estimate;
 }
 
 MedianEstimate medianEstimate(std::span<const double> values)

@@ -36,18 +36,6 @@ double binomialExact(const Proportion& proportion, double chance);
 /// 0.85, so a cell of 12 cannot pass. \throws ArgumentError unless 0 <= threshold < 1
 std::int64_t fewestTrialsToPass(double threshold, double z = kNormal95);
 
-/// A sample's mean and where the mean it was drawn from lies.
-struct MeanEstimate
-{
-    std::int64_t count = 0;
-    double mean = 0.0;
-    double deviation = 0.0; ///< sample standard deviation, with count - 1; 0 below two values
-    Interval interval;      ///< of the mean, by Student's t; everything real below two values
-};
-
-/// \throws ArgumentError for no values or one that is not finite
-MeanEstimate meanEstimate(std::span<const double> values);
-
 /// A sample's middle and spread, which a few disturbed runs do not move.
 struct MedianEstimate
 {
@@ -60,7 +48,7 @@ struct MedianEstimate
     double quartileRange() const { return thirdQuartile - firstQuartile; }
 };
 
-/// \throws ArgumentError as meanEstimate
+/// \throws ArgumentError for no values or one that is not finite
 MedianEstimate medianEstimate(std::span<const double> values);
 
 /// The two-sided 95 % point of Student's t: 12.706 for 1 degree of freedom, 1.96 for very many.

@@ -1,5 +1,5 @@
-#include "app/cli/run_cli.h"
 #include "engine/checkpoint/safetensors.h"
+#include "tests/support/cli_run.h"
 #include "tests/support/golden_file.h"
 #include "tests/support/golden_json.h"
 #include "tests/support/models.h"
@@ -25,27 +25,6 @@ class TestCli : public QObject
 {
     Q_OBJECT
 
-    struct Result
-    {
-        int code = 0;
-        std::string out;
-        std::string err;
-        Json json() const { return Json::parse(out); }
-    };
-
-    static Result run(std::vector<std::string> arguments, std::stop_token stop = {})
-    {
-        arguments.insert(arguments.begin(), "kvscope-cli");
-        std::vector<const char*> argv;
-        for (const std::string& argument : arguments)
-            argv.push_back(argument.c_str());
-        std::ostringstream out;
-        std::ostringstream err;
-        const int code =
-            runCli(static_cast<int>(argv.size()), argv.data(), out, err, std::move(stop));
-        return {code, out.str(), err.str()};
-    }
-
     static std::string joined(const at::Tensor& ids)
     {
         std::string text;
@@ -57,7 +36,8 @@ class TestCli : public QObject
 private Q_SLOTS:
     void kvCachePrintsTheChaptersTable()
     {
-        const Result result = run({"kv-cache", "--json", "--lengths", "4096,8192,32768,131072"});
+        const CliResult result =
+            runCommandLine({"kv-cache", "--json", "--lengths", "4096,8192,32768,131072"});
         QCOMPARE(result.code, 0);
         const Json json = result.json();
         const char* want[] = {"1.94", "1.97", "1.99", "2.00"};
@@ -65,7 +45,7 @@ private Q_SLOTS:
             QCOMPARE(json.at("rows").at(i).at("reduction_printed").get<std::string>(),
                      std::string(want[i]));
         QVERIFY(json.at("passes").get<bool>());
-        const Result text = run({"kv-cache"});
+        const CliResult text = runCommandLine({"kv-cache"});
         QCOMPARE(text.code, 0);
         QVERIFY(text.out.find("PASS: 2.00x at 131,072 tokens, the line is >= 1.8x") !=
                 std::string::npos);
@@ -73,7 +53,8 @@ private Q_SLOTS:
 
     void inspectDescribesEveryLayer()
     {
-        const Result result = run({"inspect", goldenPath("gptosslite/tiny_a"), "--json"});
+        const CliResult result =
+            runCommandLine({"inspect", goldenPath("gptosslite/tiny_a"), "--json"});
         QCOMPARE(result.code, 0);
         const Json json = result.json();
         QCOMPARE(json.at("family").get<std::string>(), std::string("gpt-oss-lite"));
@@ -82,19 +63,21 @@ private Q_SLOTS:
         QCOMPARE(json.at("layers").size(), std::size_t{4});
         QCOMPARE(json.at("layers").at(0).at("kind").get<std::string>(), std::string("windowed"));
         QCOMPARE(json.at("layers").at(1).at("cache").get<std::string>(), std::string("growing"));
-        QCOMPARE(run({"inspect", goldenPath("gptosslite/tiny_a"), "--checks"}).code, 0);
+        QCOMPARE(runCommandLine({"inspect", goldenPath("gptosslite/tiny_a"), "--checks"}).code, 0);
     }
 
     void inspectSaysWhetherItFitsAndListsChecksWithBytes()
     {
-        const Result text = run({"inspect", goldenPath("gguf/llama_q4_1.gguf"), "--checks"});
+        const CliResult text =
+            runCommandLine({"inspect", goldenPath("gguf/llama_q4_1.gguf"), "--checks"});
         QCOMPARE(text.code, 0);
         for (const char* part :
              {"fits this machine: yes, up to 256 tokens (weights ", " free now)",
               "tensor table of ", "passed  begins with GGUF", "  [0 to 8]", " failed\n"})
             QVERIFY2(text.out.find(part) != std::string::npos, part);
         const Json json =
-            run({"inspect", goldenPath("gguf/llama_q4_1.gguf"), "--checks", "--json"}).json();
+            runCommandLine({"inspect", goldenPath("gguf/llama_q4_1.gguf"), "--checks", "--json"})
+                .json();
         QCOMPARE(json.at("checks").at(1).at("bytes"), Json({0, 8}));
         QCOMPARE(json.at("checks").at(1).at("section").get<std::string>(), std::string("header"));
         QCOMPARE(json.at("fit").at(0).at("device").get<std::string>(), std::string("cpu"));
@@ -103,8 +86,8 @@ private Q_SLOTS:
         QCOMPARE(cache.at("float32").get<std::int64_t>(),
                  2 * cache.at("float16").get<std::int64_t>());
         QVERIFY(json.at("rope_override").is_null());
-        const Result other =
-            run({"inspect", goldenPath("gguf/llama_q4_1.gguf"), "--rope", "linear:2", "--json"});
+        const CliResult other = runCommandLine(
+            {"inspect", goldenPath("gguf/llama_q4_1.gguf"), "--rope", "linear:2", "--json"});
         QCOMPARE(other.json().at("rope_override").get<std::string>(), std::string("linear:2"));
     }
 
@@ -118,23 +101,24 @@ private Q_SLOTS:
             whole.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
             std::ofstream(path, std::ios::binary) << bytes;
         }
-        const Result text = run({"inspect", path, "--checks"});
+        const CliResult text = runCommandLine({"inspect", path, "--checks"});
         QCOMPARE(text.code, 1);
         QVERIFY(text.out.find("passed  begins with GGUF") != std::string::npos);
         QVERIFY(text.out.find("  failed  ") != std::string::npos);
         QVERIFY(text.err.starts_with("error: cut.gguf: "));
         QCOMPARE(std::count(text.err.begin(), text.err.end(), '\n'), 1);
-        const Result json = run({"inspect", path, "--checks", "--json"});
+        const CliResult json = runCommandLine({"inspect", path, "--checks", "--json"});
         QCOMPARE(json.code, 1);
         QVERIFY(!json.json().at("opens").get<bool>());
         QVERIFY(json.err.find(json.json().at("error").get<std::string>()) != std::string::npos);
         QVERIFY(json.json().at("checks").size() > 3);
-        QVERIFY(run({"inspect", path}).out.empty()); // as before, where they were not asked for
+        QVERIFY(runCommandLine({"inspect", path})
+                    .out.empty()); // as before, where they were not asked for
     }
 
     void tokenizeWorksOnAVocabularyAlone()
     {
-        const Result result = run(
+        const CliResult result = runCommandLine(
             {"tokenize", goldenPath("tokenizers/smollm2_vocab.gguf"), "--json", "--text", "Hello"});
         QCOMPARE(result.code, 0);
         QCOMPARE(result.json().at("ids"), Json({19556}));
@@ -144,7 +128,7 @@ private Q_SLOTS:
                                                goldenPath("tokenizers/smollm2_vocab.gguf"),
                                                "--json", "--text", "<|im_end|>"};
             arguments.insert(arguments.end(), more.begin(), more.end());
-            return run(arguments).json().at("ids").size();
+            return runCommandLine(arguments).json().at("ids").size();
         };
         QCOMPARE(special({}), std::size_t{1});
         QVERIFY(special({"--literal"}) > 1);
@@ -167,11 +151,11 @@ private Q_SLOTS:
         QFETCH(QString, pieces);
         const std::string path = goldenPath(file.toStdString());
         const Json want = Json::parse(pieces.toStdString());
-        const Result alone = run({"tokenize", path, "--json", "--text", "the x"});
+        const CliResult alone = runCommandLine({"tokenize", path, "--json", "--text", "the x"});
         QCOMPARE(alone.code, 0);
         QCOMPARE(alone.json().at("pieces"), want);
-        const Result beside = run({"tokenize", goldenPath("gptosslite/tiny_a"), "--tokenizer", path,
-                                   "--json", "--text", "the x"});
+        const CliResult beside = runCommandLine({"tokenize", goldenPath("gptosslite/tiny_a"),
+                                                 "--tokenizer", path, "--json", "--text", "the x"});
         QCOMPARE(beside.json().at("pieces"), want);
     }
 
@@ -189,7 +173,7 @@ private Q_SLOTS:
                                                "5"};
             if (*cache != 0)
                 arguments.emplace_back(cache);
-            const Result result = run(arguments);
+            const CliResult result = runCommandLine(arguments);
             QCOMPARE(result.code, 0);
             const Json json = result.json();
             for (std::size_t i = 0; i < 24; ++i)
@@ -207,9 +191,9 @@ private Q_SLOTS:
         const GoldenFile golden("gptosslite/tiny_a/golden.safetensors");
         const at::Tensor ids = golden.tensor("long/ids")[0];
         for (const char* chunk : {"0", "1", "7", "8", "9"}) {
-            const Result result =
-                run({"score", goldenPath("gptosslite/tiny_a"), "--json", "--ids", joined(ids),
-                     "--chunk", chunk, "--logits-out", file, "--dtype", "float32"});
+            const CliResult result = runCommandLine(
+                {"score", goldenPath("gptosslite/tiny_a"), "--json", "--ids", joined(ids),
+                 "--chunk", chunk, "--logits-out", file, "--dtype", "float32"});
             QCOMPARE(result.code, 0);
             const auto written = readSafetensors(file);
             const TensorInfo* logits = written->find("logits");
@@ -242,19 +226,21 @@ private Q_SLOTS:
         std::filesystem::create_symlink(model + "/model.safetensors", model + "/link.safetensors");
         const auto size = std::filesystem::file_size(model + "/model.safetensors");
         for (const char* out : {"/model.safetensors", "/link.safetensors", "/config.yaml", ""}) {
-            const Result result = run({"score", model + "/model.safetensors", "--ids", "1,2,3",
-                                       "--logits-out", *out == 0 ? "" : model + out});
+            const CliResult result =
+                runCommandLine({"score", model + "/model.safetensors", "--ids", "1,2,3",
+                                "--logits-out", *out == 0 ? "" : model + out});
             QCOMPARE(result.code, 1);
             QVERIFY2(result.err.starts_with("error: --logits-out"), result.err.c_str());
         }
         QCOMPARE(std::filesystem::file_size(model + "/model.safetensors"), size);
-        QCOMPARE(run({"inspect", model + "/model.safetensors"}).code, 0);
+        QCOMPARE(runCommandLine({"inspect", model + "/model.safetensors"}).code, 0);
     }
 
     void benchMeasuresAgainstBandwidth()
     {
-        const Result result = run({"bench", goldenPath("gguf/llama_q4_1.gguf"), "--json",
-                                   "--cached", "4,40", "--prefill", "16", "--steps", "3"});
+        const CliResult result =
+            runCommandLine({"bench", goldenPath("gguf/llama_q4_1.gguf"), "--json", "--cached",
+                            "4,40", "--prefill", "16", "--steps", "3"});
         QCOMPARE(result.code, 0);
         const Json json = result.json();
         QVERIFY(json.at("read_bandwidth_bytes_per_second").get<double>() > 1e8);
@@ -288,7 +274,7 @@ private Q_SLOTS:
         std::vector<std::string> given;
         for (const QString& argument : arguments)
             given.push_back(argument.toStdString());
-        const Result result = run(given);
+        const CliResult result = runCommandLine(given);
         QCOMPARE(result.code, 2);
         QVERIFY(result.out.empty());
         QVERIFY(!result.err.empty());
@@ -298,7 +284,7 @@ private Q_SLOTS:
     {
         for (const char* command :
              {"inspect", "tokenize", "generate", "score", "kv-cache", "bench"}) {
-            const Result result = run({command, "--help"});
+            const CliResult result = runCommandLine({command, "--help"});
             QCOMPARE(result.code, 0);
             QVERIFY(result.out.find("--json") != std::string::npos);
         }
@@ -347,7 +333,7 @@ private Q_SLOTS:
         std::vector<std::string> given;
         for (const QString& argument : arguments)
             given.push_back(argument.toStdString());
-        const Result result = run(given);
+        const CliResult result = runCommandLine(given);
         QCOMPARE(result.code, 1);
         const QString message = QString::fromStdString(result.err);
         QVERIFY2(message.startsWith("error: ") && message.contains(says), qPrintable(message));
@@ -360,7 +346,7 @@ private Q_SLOTS:
         QTemporaryDir folder;
         const std::string copy = folder.path().toStdString() + "/caf\xE9.gguf";
         std::filesystem::copy_file(goldenPath("gguf/llama_q4_1.gguf"), copy);
-        const Result result = run({"score", copy, "--json", "--ids", "1,2,3"});
+        const CliResult result = runCommandLine({"score", copy, "--json", "--ids", "1,2,3"});
         QCOMPARE(result.code, 0);
         QCOMPARE(result.json().at("nll").size(), std::size_t{2});
     }
@@ -380,8 +366,8 @@ private Q_SLOTS:
         QTemporaryDir folder;
         const std::string file = folder.filePath("latin1.txt").toStdString();
         std::ofstream(file) << "caf\xE9";
-        const Result result =
-            run({"tokenize", goldenPath("tokenizers/smollm2_vocab.gguf"), "--text-file", file});
+        const CliResult result = runCommandLine(
+            {"tokenize", goldenPath("tokenizers/smollm2_vocab.gguf"), "--text-file", file});
         QCOMPARE(result.code, 1);
         QVERIFY(result.err.find("not UTF-8 text (byte 3)") != std::string::npos);
     }
@@ -390,8 +376,8 @@ private Q_SLOTS:
     {
         std::stop_source source;
         source.request_stop();
-        const Result result = run({"generate", goldenPath("gptosslite/tiny_a"), "--ids", "1,2,3"},
-                                  source.get_token());
+        const CliResult result = runCommandLine(
+            {"generate", goldenPath("gptosslite/tiny_a"), "--ids", "1,2,3"}, source.get_token());
         QCOMPARE(result.code, 130);
     }
 };

@@ -1,4 +1,4 @@
-#include "app/cli/run_cli.h"
+#include "tests/support/cli_run.h"
 #include "tests/support/golden_json.h"
 #include "tests/support/models.h"
 
@@ -17,27 +17,6 @@ using Json = nlohmann::json;
 class TestCliLab : public QObject
 {
     Q_OBJECT
-
-    struct Result
-    {
-        int code = 0;
-        std::string out;
-        std::string err;
-        Json json() const { return Json::parse(out); }
-    };
-
-    static Result run(std::vector<std::string> arguments, std::stop_token stop = {})
-    {
-        arguments.insert(arguments.begin(), "kvscope-cli");
-        std::vector<const char*> argv;
-        for (const std::string& argument : arguments)
-            argv.push_back(argument.c_str());
-        std::ostringstream out;
-        std::ostringstream err;
-        const int code =
-            runCli(static_cast<int>(argv.size()), argv.data(), out, err, std::move(stop));
-        return {code, out.str(), err.str()};
-    }
 
     /// "3,14,..." : `count` ids below 290.
     static std::string someIds(int count)
@@ -63,12 +42,14 @@ private Q_SLOTS:
     void positionsAreTheLossesOfScore()
     {
         for (const char* chunk : {"0", "1", "7", "64"}) {
-            const Result result = run({"positions", tiny(), "--json", "--ids", someIds(80),
-                                       "--chunk", chunk, "--dtype", "float32"});
+            const CliResult result =
+                runCommandLine({"positions", tiny(), "--json", "--ids", someIds(80), "--chunk",
+                                chunk, "--dtype", "float32"});
             QVERIFY2(result.code == 0, result.err.c_str());
             const Json json = result.json();
-            const Json score =
-                run({"score", tiny(), "--json", "--ids", someIds(80), "--dtype", "float32"}).json();
+            const Json score = runCommandLine({"score", tiny(), "--json", "--ids", someIds(80),
+                                               "--dtype", "float32"})
+                                   .json();
             const auto got = json.at("series").at(0).at("nll").get<std::vector<double>>();
             const auto want = score.at("nll").get<std::vector<double>>();
             QCOMPARE(got.size(), want.size());
@@ -82,7 +63,8 @@ private Q_SLOTS:
     void lengthTakesTheBeginning()
     {
         const Json json =
-            run({"positions", tiny(), "--json", "--ids", someIds(80), "--length", "33"}).json();
+            runCommandLine({"positions", tiny(), "--json", "--ids", someIds(80), "--length", "33"})
+                .json();
         QCOMPARE(json.at("series").at(0).at("nll").size(), std::size_t{32});
         const Json& bins = json.at("series").at(0).at("bins");
         QCOMPARE(bins.at(0).at("end").get<int>(), 4); // 33 / 8
@@ -91,9 +73,9 @@ private Q_SLOTS:
 
     void twoSchemesStandSideBySide()
     {
-        const Result result =
-            run({"positions", tiny(), "--json", "--ids", someIds(60), "--rope", "plain", "--rope",
-                 "linear:2", "--bins", "3", "--dtype", "float32"});
+        const CliResult result =
+            runCommandLine({"positions", tiny(), "--json", "--ids", someIds(60), "--rope", "plain",
+                            "--rope", "linear:2", "--bins", "3", "--dtype", "float32"});
         QVERIFY2(result.code == 0, result.err.c_str());
         const Json json = result.json();
         QCOMPARE(json.at("series").size(), std::size_t{2});
@@ -107,7 +89,7 @@ private Q_SLOTS:
             sum += second[static_cast<std::size_t>(i)] - first[static_cast<std::size_t>(i)];
         const auto mean = json.at("differences").at(0).at("mean").get<double>();
         QVERIFY(std::abs(mean - sum / end) < 1e-9 && mean != 0.0);
-        const Result text = run(
+        const CliResult text = runCommandLine(
             {"positions", tiny(), "--ids", someIds(60), "--rope", "plain", "--rope", "linear:2"});
         QVERIFY(text.out.find("second less first") != std::string::npos);
     }
@@ -119,7 +101,7 @@ private Q_SLOTS:
         const std::vector<std::string> arguments = {
             "positions", tiny(),  "--json", "--ids",    someIds(60), "--chunk", "16",
             "--rope",    "plain", "--rope", "linear:2", "--out",     file};
-        const Result whole = run(arguments);
+        const CliResult whole = runCommandLine(arguments);
         QVERIFY2(whole.code == 0, whole.err.c_str());
         const std::vector<Json> lines = linesOf(file);
         QCOMPARE(lines.size(), std::size_t{1 + 2 * 4 + 1});
@@ -129,7 +111,7 @@ private Q_SLOTS:
         QCOMPARE(lines[1].at("nll").size(), std::size_t{16});
         QCOMPARE(lines.back().at("line").get<std::string>(), std::string("summary"));
 
-        const Result refused = run(arguments);
+        const CliResult refused = runCommandLine(arguments);
         QCOMPARE(refused.code, 1);
         QVERIFY(refused.err.find("is there already") != std::string::npos);
 
@@ -141,7 +123,7 @@ private Q_SLOTS:
         cut.close();
         std::vector<std::string> resuming = arguments;
         resuming.emplace_back("--resume");
-        const Result resumed = run(resuming);
+        const CliResult resumed = runCommandLine(resuming);
         QVERIFY2(resumed.code == 0, resumed.err.c_str());
         QVERIFY(resumed.err.find("cut off or damaged") != std::string::npos);
         for (const std::size_t i : {0, 1})
@@ -151,21 +133,21 @@ private Q_SLOTS:
 
         std::vector<std::string> other = resuming;
         other[6] = "8";
-        const Result differs = run(other);
+        const CliResult differs = runCommandLine(other);
         QCOMPARE(differs.code, 1);
         QVERIFY2(differs.err.find("setting chunk 16, this run has 8") != std::string::npos,
                  differs.err.c_str());
         std::vector<std::string> model = resuming;
         model[1] = goldenPath("gguf/llama_f32.gguf");
-        QCOMPARE(run(model).code, 1);
+        QCOMPARE(runCommandLine(model).code, 1);
     }
 
     void useDiffersByNothingInTheFirstSegment()
     {
         QTemporaryDir folder;
         const std::string file = folder.filePath("use.jsonl").toStdString();
-        const Result result =
-            run({"use", tiny(), "--json", "--ids", someIds(67), "--segments", "4", "--out", file});
+        const CliResult result = runCommandLine(
+            {"use", tiny(), "--json", "--ids", someIds(67), "--segments", "4", "--out", file});
         QVERIFY2(result.code == 0, result.err.c_str());
         const Json json = result.json();
         QCOMPARE(json.at("tokens").get<int>(), 64);
@@ -173,22 +155,24 @@ private Q_SLOTS:
         QCOMPARE(json.at("segments").at(0).at("gain").at("mean").get<double>(), 0.0);
         QVERIFY(result.err.find("the last 3 of 67 tokens") != std::string::npos);
         QCOMPARE(linesOf(file).size(), std::size_t{1 + 4 + 1});
-        const Result text = run({"use", tiny(), "--ids", someIds(64), "--segments", "4"});
+        const CliResult text =
+            runCommandLine({"use", tiny(), "--ids", someIds(64), "--segments", "4"});
         QVERIFY(text.out.find("differs by exactly 0") != std::string::npos);
     }
 
     void truncateReportsWhatSurvives()
     {
-        const Result result = run({"truncate", tiny(), "--json", "--ids", someIds(116), "--keep",
-                                   "10", "--drop", "60", "--next", "16"});
+        const CliResult result =
+            runCommandLine({"truncate", tiny(), "--json", "--ids", someIds(116), "--keep", "10",
+                            "--drop", "60", "--next", "16"});
         QVERIFY2(result.code == 0, result.err.c_str());
         const Json json = result.json();
         QCOMPARE(json.at("prompt_tokens").get<int>(), 100);
         QCOMPARE(json.at("kept_tokens").get<int>(), 40);
         QCOMPARE(json.at("cache_reusable"), json.at("reusable_prefix"));
         QCOMPARE(json.at("stale").at("count").get<int>(), 16);
-        const Result text = run({"truncate", tiny(), "--ids", someIds(116), "--keep", "10",
-                                 "--drop", "60", "--next", "16"});
+        const CliResult text = runCommandLine({"truncate", tiny(), "--ids", someIds(116), "--keep",
+                                               "10", "--drop", "60", "--next", "16"});
         QVERIFY(text.out.find("exactly reusable") != std::string::npos);
     }
 
@@ -196,8 +180,9 @@ private Q_SLOTS:
     {
         QTemporaryDir folder;
         const std::string file = folder.filePath("latency.jsonl").toStdString();
-        const Result result = run({"latency", tiny(), "--json", "--lengths", "8,16,32", "--chunk",
-                                   "12", "--repeats", "2", "--steps", "3", "--out", file});
+        const CliResult result =
+            runCommandLine({"latency", tiny(), "--json", "--lengths", "8,16,32", "--chunk", "12",
+                            "--repeats", "2", "--steps", "3", "--out", file});
         QVERIFY2(result.code == 0, result.err.c_str());
         const Json json = result.json();
         QVERIFY(json.at("read_bandwidth_bytes_per_second").get<double>() > 1e8);
@@ -207,7 +192,8 @@ private Q_SLOTS:
         QVERIFY(json.at("decode").at(2).at("cache_bytes") >
                 json.at("decode").at(0).at("cache_bytes"));
         QCOMPARE(linesOf(file).size(), std::size_t{1 + 10 + 3 + 1});
-        const Result text = run({"latency", tiny(), "--lengths", "8,16,32", "--repeats", "1"});
+        const CliResult text =
+            runCommandLine({"latency", tiny(), "--lengths", "8,16,32", "--repeats", "1"});
         QVERIFY(text.out.find("per 1,000 cached tokens") != std::string::npos);
     }
 
@@ -237,7 +223,7 @@ private Q_SLOTS:
         std::vector<std::string> given;
         for (const QString& argument : arguments)
             given.push_back(argument.toStdString());
-        const Result result = run(given);
+        const CliResult result = runCommandLine(given);
         QVERIFY2(result.code == 2, result.err.c_str());
         QVERIFY(result.out.empty());
     }
@@ -280,7 +266,7 @@ private Q_SLOTS:
         std::vector<std::string> given;
         for (const QString& argument : arguments)
             given.push_back(argument.toStdString());
-        const Result result = run(given);
+        const CliResult result = runCommandLine(given);
         QCOMPARE(result.code, 1);
         const QString message = QString::fromStdString(result.err);
         QVERIFY2(message.startsWith("error: ") && message.contains(says), qPrintable(message));
@@ -294,7 +280,7 @@ private Q_SLOTS:
         const std::string file = folder.filePath("empty.txt").toStdString();
         std::ofstream(file).close();
         const std::string model = goldenPath("gguf/llama_f32.gguf");
-        const Result empty = run({"positions", model, "--text-file", file});
+        const CliResult empty = runCommandLine({"positions", model, "--text-file", file});
         QCOMPARE(empty.code, 1);
         QVERIFY2(empty.err.find("two tokens or more, the text has 0") != std::string::npos,
                  empty.err.c_str());
@@ -302,9 +288,10 @@ private Q_SLOTS:
 
     void beyondTheTrainedLengthIsRunAndMarked()
     {
-        const Json inspected = run({"inspect", tiny(), "--json"}).json();
+        const Json inspected = runCommandLine({"inspect", tiny(), "--json"}).json();
         const int trained = inspected.at("trained_positions").get<int>();
-        const Result result = run({"positions", tiny(), "--json", "--ids", someIds(trained + 40)});
+        const CliResult result =
+            runCommandLine({"positions", tiny(), "--json", "--ids", someIds(trained + 40)});
         QVERIFY2(result.code == 0, result.err.c_str());
         QVERIFY(result.err.find("more than the") != std::string::npos);
         const Json json = result.json();
@@ -319,16 +306,18 @@ private Q_SLOTS:
         const std::string file = folder.filePath("stopped.jsonl").toStdString();
         std::stop_source source;
         source.request_stop();
-        QCOMPARE(run({"positions", tiny(), "--ids", someIds(60), "--out", file}, source.get_token())
+        QCOMPARE(runCommandLine({"positions", tiny(), "--ids", someIds(60), "--out", file},
+                                source.get_token())
                      .code,
                  130);
-        QCOMPARE(run({"use", tiny(), "--ids", someIds(60)}, source.get_token()).code, 130);
+        QCOMPARE(runCommandLine({"use", tiny(), "--ids", someIds(60)}, source.get_token()).code,
+                 130);
     }
 
     void helpExitsWith0()
     {
         for (const char* command : {"latency", "positions", "truncate", "use"}) {
-            const Result result = run({command, "--help"});
+            const CliResult result = runCommandLine({command, "--help"});
             QCOMPARE(result.code, 0);
             QVERIFY(result.out.find("--out") != std::string::npos);
         }

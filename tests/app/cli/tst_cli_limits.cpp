@@ -1,4 +1,4 @@
-#include "app/cli/run_cli.h"
+#include "tests/support/cli_run.h"
 #include "tests/support/golden_json.h"
 
 #include <QtTest>
@@ -14,32 +14,11 @@ class TestCliLimits : public QObject
 {
     Q_OBJECT
 
-    struct Result
-    {
-        int code = 0;
-        std::string out;
-        std::string err;
-        Json json() const { return Json::parse(out); }
-        bool says(const std::string& part) const { return out.find(part) != std::string::npos; }
-    };
-
-    static Result run(std::vector<std::string> arguments)
-    {
-        arguments.insert(arguments.begin(), "kvscope-cli");
-        std::vector<const char*> argv;
-        for (const std::string& argument : arguments)
-            argv.push_back(argument.c_str());
-        std::ostringstream out;
-        std::ostringstream err;
-        const int code = runCli(static_cast<int>(argv.size()), argv.data(), out, err, {});
-        return {code, out.str(), err.str()};
-    }
-
 private Q_SLOTS:
     void presetsGiveTheChaptersNumbers()
     {
-        const Json json = run({"limits", "preset:llama-3.2-1b", "--json", "--length", "1024",
-                               "49152", "131072", "--bandwidth-gbs", "304"})
+        const Json json = runCommandLine({"limits", "preset:llama-3.2-1b", "--json", "--length",
+                                          "1024", "49152", "131072", "--bandwidth-gbs", "304"})
                               .json();
         QCOMPARE(json.at("rows").size(), std::size_t{3});
         const Json& first = json.at("rows").at(0);
@@ -61,60 +40,69 @@ private Q_SLOTS:
             std::vector<std::string> arguments{"limits", "preset:Llama-3.2-3B", "--json",
                                                "--budget-gib"};
             arguments.insert(arguments.end(), more.begin(), more.end());
-            return run(arguments).json().at("budget").at("longest_context").get<std::int64_t>();
+            return runCommandLine(arguments)
+                .json()
+                .at("budget")
+                .at("longest_context")
+                .get<std::int64_t>();
         };
         QCOMPARE(longest({"4", "--cache-only"}), std::int64_t{37449});
         QCOMPARE(longest({"4"}), std::int64_t{0}); // 6.4 GB of weights
         // floor((12 GiB - 2 * 3,212,749,824 B) / 114,688 B)
         QCOMPARE(longest({"12"}), std::int64_t{56321});
-        QVERIFY(run({"limits", "preset:Llama-3.2-3B", "--budget-gib", "4", "--cache-only"})
-                    .says("longest context 37,449 tokens of the 131,072 advertised"));
+        QVERIFY(
+            runCommandLine({"limits", "preset:Llama-3.2-3B", "--budget-gib", "4", "--cache-only"})
+                .says("longest context 37,449 tokens of the 131,072 advertised"));
     }
 
     void crossoversOfWindowedModelsAreSaidTwice()
     {
-        const Result text = run({"limits", "preset:GPT-OSS-Lite"});
+        const CliResult text = runCommandLine({"limits", "preset:GPT-OSS-Lite"});
         QCOMPARE(text.code, 0);
         QVERIFY(text.says("= 53,610 tokens"));
         QVERIFY(text.says("hidden work: 26,805 tokens"));
         QVERIFY(text.says("2.25 GiB"));
         QVERIFY(text.says("1.13 GiB"));
         QVERIFY(text.says("nothing here was measured"));
-        const Result windowed = run({"limits", "preset:Phi-3-mini-4k"});
+        const CliResult windowed = runCommandLine({"limits", "preset:Phi-3-mini-4k"});
         QVERIFY(windowed.says("no layer is global"));
         QVERIFY(windowed.says("1.50 GiB"));
         QVERIFY(windowed.says("if all full") && !windowed.says("if no GQA"));
-        const Result global = run({"limits", "preset:Llama-3.2-1B"});
+        const CliResult global = runCommandLine({"limits", "preset:Llama-3.2-1B"});
         QVERIFY(!global.says("if all full") && global.says("if no GQA"));
     }
 
     void filesAreTakenAsTheyAreStored()
     {
         const std::string file = goldenPath("gguf/llama_q4_1.gguf");
-        const Json json = run({"limits", file, "--json", "--lengths", "100,1K"}).json();
+        const Json json = runCommandLine({"limits", file, "--json", "--lengths", "100,1K"}).json();
         QCOMPARE(json.at("rows").at(1).at("tokens").get<int>(), 1024);
         QCOMPARE(json.at("cache").at("bytes_per_element").get<int>(), 2);
         QVERIFY(json.at("weight_bytes").get<std::int64_t>() <
                 2 * json.at("parameters").at("total").get<std::int64_t>());
-        const Json wide =
-            run({"limits", file, "--json", "--lengths", "1K", "--cache-dtype", "float32"}).json();
+        const Json wide = runCommandLine({"limits", file, "--json", "--lengths", "1K",
+                                          "--cache-dtype", "float32"})
+                              .json();
         QCOMPARE(wide.at("rows").at(0).at("kv_bytes").at("total").get<std::int64_t>(),
                  2 * json.at("rows").at(1).at("kv_bytes").at("total").get<std::int64_t>());
-        QCOMPARE(run({"limits", goldenPath("gptosslite/tiny_a"), "--budget-gib", "1"}).code, 0);
+        QCOMPARE(
+            runCommandLine({"limits", goldenPath("gptosslite/tiny_a"), "--budget-gib", "1"}).code,
+            0);
     }
 
     void inspectTakesPresets()
     {
-        const Json json = run({"inspect", "preset:gemma-2-2b", "--json"}).json();
+        const Json json = runCommandLine({"inspect", "preset:gemma-2-2b", "--json"}).json();
         QCOMPARE(json.at("parameters").at("total").get<std::int64_t>(), std::int64_t{2614341888});
         QCOMPARE(json.at("layers").size(), std::size_t{26});
         QCOMPARE(json.at("cache").at("bytes_at_full_length_all_global").get<std::int64_t>(),
                  std::int64_t{26 * 4 * 256 * 4} * 8192);
-        const Result text = run({"inspect", "preset:Llama-3.1-8B"});
+        const CliResult text = runCommandLine({"inspect", "preset:Llama-3.1-8B"});
         QCOMPARE(text.code, 0);
         QVERIFY(text.says("16.0 GiB at 131,072 positions"));
         QVERIFY(text.says("8,030,261,248"));
-        QVERIFY(run({"inspect", "preset:Llama-3.1-8B", "--rope", "linear:2"}).says("linear"));
+        QVERIFY(runCommandLine({"inspect", "preset:Llama-3.1-8B", "--rope", "linear:2"})
+                    .says("linear"));
     }
 
     void wrongRequestsSayWhatIsWrong_data()
@@ -147,7 +135,7 @@ private Q_SLOTS:
         std::vector<std::string> all{"limits"};
         for (const QString& argument : arguments)
             all.push_back(argument.toStdString());
-        const Result result = run(all);
+        const CliResult result = runCommandLine(all);
         QCOMPARE(result.code, code);
         QVERIFY2(result.err.find(message.toStdString()) != std::string::npos, result.err.c_str());
         QVERIFY(result.out.empty());
@@ -155,7 +143,7 @@ private Q_SLOTS:
 
     void otherCommandsDoNotTakePresets()
     {
-        const Result result = run({"score", "preset:GPT-2", "--ids", "1,2"});
+        const CliResult result = runCommandLine({"score", "preset:GPT-2", "--ids", "1,2"});
         QCOMPARE(result.code, 1);
         QVERIFY(result.err.find("preset:GPT-2") != std::string::npos);
     }

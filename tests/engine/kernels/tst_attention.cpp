@@ -129,6 +129,7 @@ private Q_SLOTS:
     void fastEqualsReference();
     void randomShapesEqualReference_data();
     void randomShapesEqualReference();
+    void everySplitOfTheCacheEqualsReference();
     void blocksOfQueriesEqualTheWhole();
     void keysOutsideTheWindowAreNotRead();
     void sinkTakesTheShareOfItsLogit();
@@ -287,6 +288,34 @@ void TestAttention::randomShapesEqualReference()
 }
 
 // The path of devices without a kernel: some queries at a time over the keys that they see.
+// Parts of 64 keys at least: fewer parts than asked where there are not as many blocks.
+void TestAttention::everySplitOfTheCacheEqualsReference()
+{
+    std::mt19937 random(3);
+    for (const std::int64_t numKeys : {1, 63, 64, 200, 1000}) {
+        for (const std::int64_t window : {0, 70}) {
+            CaseShape shape{.batch = 2, .numKeys = numKeys, .numKvHeads = 3, .group = 3};
+            shape.window = window;
+            shape.hasSinks = true;
+            shape.dtype = at::kBFloat16;
+            shape.numSegments = 2;
+            const auto given = makeCase(shape, random);
+            const auto want = attentionReference(given.q.to(at::kDouble), given.view,
+                                                 given.firstQueryPosition, given.settings);
+            for (const std::int64_t parts : {1, 2, 3, 7, 16, 100}) {
+                for (const auto* simd : kSimds) {
+                    const auto got = attentionOnCpu(given.q, given.view, given.firstQueryPosition,
+                                                    given.settings, *simd, parts);
+                    const auto difference = compareTensors(got, want, 2e-6, 2e-6);
+                    QVERIFY2(difference.isEmpty(), describe(shape) + ", parts " +
+                                                       QByteArray::number(qint64(parts)) + ": " +
+                                                       difference.toUtf8());
+                }
+            }
+        }
+    }
+}
+
 void TestAttention::blocksOfQueriesEqualTheWhole()
 {
     for (const std::int64_t window : {0, 5, 40}) {

@@ -1,4 +1,6 @@
 #include "engine/base/errors.h"
+#include "engine/lab/compute_costs.h"
+#include "engine/lab/decode_steps.h"
 #include "engine/lab/latency.h"
 #include "engine/lab/latency_fit.h"
 #include "engine/lab/latency_load.h"
@@ -13,20 +15,6 @@
 using namespace kvscope;
 
 namespace {
-
-/// Llama-3.2-1B as far as its FLOPs go: 16 layers, width 2,048, 1.24e9 parameters.
-std::vector<PrefillPoint> chaptersPoints()
-{
-    std::vector<PrefillPoint> points;
-    for (const auto& [tokens, seconds] : {std::pair{4096.0, 0.40}, {8192.0, 0.92}, {16384.0, 2.34}})
-        points.push_back({{2.0 * 1.236e9 * tokens, 2.0 * 16 * 2048 * tokens * tokens}, seconds});
-    return points;
-}
-
-PrefillWork chaptersWork(double tokens)
-{
-    return {2.0 * 1.236e9 * tokens, 2.0 * 16 * 2048 * tokens * tokens};
-}
 
 FirstTokenRow rowOf(std::int64_t tokens, std::int64_t chunkTokens, std::vector<TimedRun> runs)
 {
@@ -54,41 +42,6 @@ class TestLatency : public QObject
 {
     Q_OBJECT
 private Q_SLOTS:
-    void theFitIsTheChapters()
-    {
-        const auto points = chaptersPoints();
-        const TwoThroughputs fit = fitTwoThroughputs(points);
-        QVERIFY(fit.separates);
-        QVERIFY(std::abs(fit.densePerSecond / 30.0e12 - 1.0) < 0.01);
-        QVERIFY(std::abs(fit.attentionPerSecond / 17.8e12 - 1.0) < 0.01);
-        QVERIFY(std::abs(fit.seconds(chaptersWork(32768)) - 6.65) < 0.02);
-        // One throughput underestimates the longest, as the chapter found.
-        QVERIFY(fitOneThroughput(points).seconds(chaptersWork(32768)) < 6.2);
-    }
-
-    void anExactLawIsFound()
-    {
-        std::vector<PrefillPoint> points;
-        for (const double tokens : {100.0, 200.0, 400.0}) {
-            const PrefillWork work = chaptersWork(tokens);
-            points.push_back({work, work.dense / 5e9 + work.attention / 2e9});
-        }
-        const TwoThroughputs fit = fitTwoThroughputs(points);
-        QVERIFY(std::abs(fit.densePerSecond / 5e9 - 1.0) < 1e-5);
-        QVERIFY(std::abs(fit.attentionPerSecond / 2e9 - 1.0) < 1e-3);
-    }
-
-    void oneThroughputStandsForBothWhereTheyCannotBeToldApart()
-    {
-        std::vector<PrefillPoint> same(2, {chaptersWork(100), 2.0});
-        QVERIFY(!fitTwoThroughputs(same).separates);
-        QVERIFY(std::abs(fitTwoThroughputs(same).seconds(chaptersWork(100)) - 2.0) < 1e-9);
-        // Longer prompts that take less than their share would make attention cost less than none.
-        std::vector<PrefillPoint> odd = {{chaptersWork(10'000), 1.0}, {chaptersWork(40'000), 3.0}};
-        const TwoThroughputs fit = fitTwoThroughputs(odd);
-        QVERIFY(!fit.separates && fit.densePerSecond == fit.attentionPerSecond);
-    }
-
     void workByHand()
     {
         const auto decoder = goldenDecoder("gptosslite/tiny_a");
@@ -98,22 +51,9 @@ private Q_SLOTS:
         const double global = 2.0 * double(config.numLayers(LayerKind::Global)) * width * 1e6;
         const double windowed =
             4.0 * double(config.numLayers(LayerKind::Windowed)) * width * double(window) * 1e3;
-        QCOMPARE(prefillWork(config, 1000).attention, global + windowed);
-        QCOMPARE(prefillWork(config, 1000).dense, 2.0 * 304720.0 * 1000.0); // active, tied head
-        QCOMPARE(prefillWork(config, 1).attention, 2.0 * double(config.numLayers()) * width);
-    }
-
-    void windowedLayersAreReadUpToTheirWindow()
-    {
-        ModelConfig config;
-        config.numKvHeads = 2;
-        config.headDim = 8;
-        config.layers.resize(3);
-        config.layers[0].kind = LayerKind::Windowed;
-        config.layers[0].window = 10;
-        QCOMPARE(cacheBytesRead(config, 4, 2), std::uint64_t{3 * 4 * 64});
-        QCOMPARE(cacheBytesRead(config, 100, 2), std::uint64_t{(10 + 100 + 100) * 64});
-        QCOMPARE(cacheBytesRead(config, 100, 4), std::uint64_t{(10 + 100 + 100) * 128});
+        QCOMPARE(prefillFlops(config, 1000).attention(), global + windowed);
+        QCOMPARE(prefillFlops(config, 1000).dense, 2.0 * 304720.0 * 1000.0); // active, tied head
+        QCOMPARE(prefillFlops(config, 1).attention(), 2.0 * double(config.numLayers()) * width);
     }
 
     void disturbedRunsAreLeftOut()
@@ -163,8 +103,8 @@ private Q_SLOTS:
         const ModelConfig& config = decoder->config();
         std::vector<FirstTokenRow> rows;
         for (const std::int64_t tokens : {400, 100, 200}) {
-            const PrefillWork work = prefillWork(config, tokens);
-            rows.push_back(rowOf(tokens, 64, {{work.dense / 1e9 + work.attention / 3e8, 0.0}}));
+            const PrefillFlops flops = prefillFlops(config, tokens);
+            rows.push_back(rowOf(tokens, 64, {{flops.dense / 1e9 + flops.attention() / 3e8, 0.0}}));
         }
         rows.push_back(rowOf(800, 64, {})); // skipped
         rows.push_back(rowOf(1600, 0, {{1.0, 0.0}}));
@@ -176,14 +116,6 @@ private Q_SLOTS:
         QVERIFY(std::abs(fit->error()) < 1e-6);
         QVERIFY(fit->singleError() < 0.0);
         QVERIFY(!heldOutFit(config, rows, 0)); // one length cannot
-    }
-
-    void slopesByHand()
-    {
-        const std::vector<double> x = {1, 2, 4};
-        const std::vector<double> y = {5, 8, 14};
-        QVERIFY(std::abs(slopeOf(x, y) - 3.0) < 1e-12);
-        QCOMPARE(slopeOf({}, {}), 0.0);
     }
 
     void aRunMeasuresEveryLengthBothWays_data()

@@ -1,0 +1,223 @@
+#include "app/cli/lab_options.h"
+#include "app/cli/render_child.h"
+#include "engine/base/errors.h"
+#include "engine/base/units.h"
+#include "engine/lab/report_card_html.h"
+#include "engine/lab/report_card_json.h"
+#include "engine/lab/report_records.h"
+#include "engine/lab/report_run.h"
+#include "engine/lab/run_record_identity.h"
+
+#include <ATen/Parallel.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <unistd.h>
+
+namespace kvscope {
+namespace {
+
+struct ReportArguments
+{
+    CommonOptions common;
+    CardRunOptions options;
+    std::vector<std::string> records;
+    std::string html;
+    std::string pdf;
+    std::string picture;
+    bool measuresRest = false;
+};
+
+std::string quoted(const std::string& text)
+{
+    return text.find_first_of(" '\"$&|<>()\\*?`;") == std::string::npos ? text : '"' + text + '"';
+}
+
+/// The command that makes the card anew, without where it is written.
+std::string commandLine(const ReportArguments& arguments)
+{
+    std::string text = "kvscope-cli report " +
+                       quoted(std::filesystem::path(arguments.common.model).filename().string());
+    if (arguments.options.tokens > 0)
+        text += " --length " + std::to_string(arguments.options.tokens);
+    if (arguments.options.isQuick)
+        text += " --quick";
+    if (arguments.options.limitSeconds != kCardLimitSeconds)
+        text += " --limit-seconds " + fixedText(arguments.options.limitSeconds, 1);
+    for (const std::string& record : arguments.records)
+        text += " --from " + quoted(std::filesystem::path(record).filename().string());
+    return text + " --seed " + std::to_string(arguments.options.seed);
+}
+
+std::string today()
+{
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    ::gmtime_r(&now, &parts);
+    char text[32];
+    std::strftime(text, sizeof(text), "%Y-%m-%d", &parts);
+    return text;
+}
+
+void writeText(const std::filesystem::path& path, const std::string& text)
+{
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file << text << std::flush;
+    if (!file)
+        throw EngineError(path.string() + " cannot be written");
+}
+
+/// A file that is gone when this is.
+class TemporaryFile
+{
+public:
+    TemporaryFile()
+    {
+        std::string name =
+            (std::filesystem::temp_directory_path() / "kvscope-card-XXXXXX").string();
+        const int descriptor = ::mkstemp(name.data());
+        if (descriptor < 0)
+            throw EngineError("no temporary file can be made in " +
+                              std::filesystem::temp_directory_path().string());
+        ::close(descriptor);
+        m_path = name;
+    }
+    TemporaryFile(const TemporaryFile&) = delete;
+    TemporaryFile& operator=(const TemporaryFile&) = delete;
+    ~TemporaryFile()
+    {
+        std::error_code error;
+        std::filesystem::remove(m_path, error);
+    }
+    const std::filesystem::path& path() const { return m_path; }
+
+private:
+    std::filesystem::path m_path;
+};
+
+/// What was asked for beside the text; without the drawing program, HTML without plots.
+void writePages(const ReportArguments& arguments, const ReportCard& card, const CliContext& context)
+{
+    std::vector<std::string> drawn;
+    for (const std::string& path : {arguments.html, arguments.pdf, arguments.picture})
+        if (!path.empty())
+            drawn.push_back(path);
+    if (drawn.empty())
+        return;
+    const auto program = drawingProgram();
+    if (!program) {
+        if (!arguments.pdf.empty() || !arguments.picture.empty())
+            throw ArgumentError("PDF, PNG and SVG are drawn by the program kvscope, which is not "
+                                "beside this one; --html works without it");
+        writeText(arguments.html, cardHtml(card, {}));
+        context.err << "note: " << arguments.html
+                    << " has no plots: the program kvscope, which draws them, is not beside this "
+                       "one\n";
+        return;
+    }
+    const TemporaryFile json;
+    writeText(json.path(), jsonLine(cardJson(card)));
+    for (const std::string& path : drawn)
+        drawWith(*program, json.path(), path);
+}
+
+void printCard(std::ostream& out, const ReportCard& card)
+{
+    out << card.model << ", " << formatCount(card.tokens) << " tokens\n" << card.summary << "\n\n";
+    for (const CardNote& fact : card.facts)
+        out << "  " << fact.label << ": " << fact.text << '\n';
+    for (std::size_t i = 0; i < card.claims.size(); ++i) {
+        const CardResult& result = card.claims.at(i);
+        out << '\n'
+            << i + 1 << "  " << claimTitle(result.claim) << ": " << verdictText(result.verdict)
+            << "\n   " << result.headline;
+        if (!result.condition.empty())
+            out << " (" << result.condition << ')';
+        out << '\n';
+        for (const CardNote& note : result.notes)
+            out << "   " << note.label << ": " << note.text << '\n';
+    }
+    out << '\n' << card.footnote << '\n';
+}
+
+void measureRest(CardEvidence& evidence, const ReportArguments& arguments,
+                 const std::shared_ptr<const Checkpoint>& checkpoint, const CliContext& context)
+{
+    const auto decoder = buildDecoder(arguments.common, context, checkpoint);
+    warnBeyondPositions(context, *decoder, evidence.tokens);
+    std::unique_ptr<const Tokenizer> tokenizer;
+    try {
+        tokenizer = requireTokenizer(arguments.common, *checkpoint);
+    } catch (const TokenizerError& error) {
+        context.err << "note: loss and use are not measured: " << error.what() << '\n';
+    }
+    measureCard(
+        evidence, *decoder, tokenizer.get(), arguments.options,
+        [&context](const std::string& line) { context.err << line << '\n'; }, context.stop);
+}
+
+void runReport(ReportArguments arguments, const CliContext& context)
+{
+    if (!std::isfinite(arguments.options.limitSeconds) || arguments.options.limitSeconds <= 0.0)
+        throw ArgumentError("--limit-seconds must be a number above 0");
+    arguments.options.seed = arguments.common.seed;
+    if (arguments.common.threads > 0)
+        at::set_num_threads(arguments.common.threads);
+    const auto checkpoint = openFor(arguments.common);
+    CardEvidence evidence = cardSubject(*checkpoint, arguments.options,
+                                        cacheElementBytes(arguments.common, *checkpoint));
+    evidence.command = commandLine(arguments);
+    takeRecords(evidence, {arguments.records.begin(), arguments.records.end()},
+                modelHash(*checkpoint));
+    if (arguments.records.empty() || arguments.measuresRest)
+        measureRest(evidence, arguments, checkpoint, context);
+    evidence.facts.push_back({"Made", std::string("kvscope ") + KVSCOPE_VERSION + ", " + today()});
+    const ReportCard card = reportCard(evidence);
+    writePages(arguments, card, context);
+    if (arguments.common.isJson)
+        context.out << jsonLine(cardJson(card));
+    else
+        printCard(context.out, card);
+}
+
+} // namespace
+
+void addReportCommand(CLI::App& app, CliContext& context)
+{
+    auto arguments = std::make_shared<ReportArguments>();
+    CLI::App* command =
+        app.add_subcommand("report", "The card: five claims about a context length, measured");
+    addCommonOptions(*command, arguments->common, ModelArgument::Required);
+    command
+        ->add_option("--length,--lengths", arguments->options.tokens,
+                     "tokens the claims are about (default: what the model is made for)")
+        ->check(CLI::Range(std::int64_t{1}, kMostTokens));
+    command
+        ->add_option("--limit-seconds", arguments->options.limitSeconds,
+                     "that the first token may take")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_flag("--quick", arguments->options.isQuick,
+                      "fewer lengths, each once, and at most 2,048 tokens unless --length says so");
+    command->add_option("--chunk", arguments->options.chunkTokens, "prefill chunk in tokens")
+        ->check(CLI::Range(std::int64_t{1}, kMostTokens))
+        ->capture_default_str();
+    CLI::Option* from = command->add_option("--from", arguments->records,
+                                            "finished records (--out of positions, latency, use, "
+                                            "limits --measure) instead of measuring");
+    from->check(CLI::ExistingFile);
+    command
+        ->add_flag("--measure-rest", arguments->measuresRest,
+                   "measure what the records do not hold")
+        ->needs(from);
+    command->add_option("--html", arguments->html, "write one HTML file");
+    command->add_option("--pdf", arguments->pdf, "write one PDF page");
+    command->add_option("--picture", arguments->picture, "write a .png or .svg");
+    command->callback([arguments, &context] { runReport(*arguments, context); });
+}
+
+} // namespace kvscope

@@ -1,0 +1,198 @@
+#include "engine/lab/report_json.h"
+#include "engine/lab/strict_fields.h"
+
+namespace kvscope {
+namespace {
+
+constexpr std::size_t kMostItems = 100'000;
+constexpr std::size_t kMostText = 10'000;
+
+SampleMean meanFrom(const RecordJson& json)
+{
+    SampleMean mean;
+    mean.count = strictCount(json, "count");
+    mean.mean = strictNumber(json, "mean");
+    mean.standardError = strictNumber(json, "standard_error");
+    mean.low = strictNumber(json, "low");
+    mean.high = strictNumber(json, "high");
+    return mean;
+}
+
+/// null, as what was not measured is written, becomes 0.
+double numberOrZero(const RecordJson& json, const char* key)
+{
+    return strictAt(json, key).is_null() ? 0.0 : strictNumber(json, key);
+}
+
+std::string textOrEmpty(const RecordJson& json, const char* key)
+{
+    return strictAt(json, key).is_null() ? "" : strictText(json, key, kMostText);
+}
+
+PositionBin binFrom(const RecordJson& json)
+{
+    PositionBin bin;
+    bin.first = strictCount(json, "first");
+    bin.end = strictCount(json, "end");
+    bin.nll = meanFrom(json);
+    bin.isBeyondTrained = strictFlag(json, "beyond_trained");
+    return bin;
+}
+
+PositionsSeries seriesFrom(const RecordJson& json)
+{
+    PositionsSeries series;
+    series.rotary = strictText(json, "rope", kMostText);
+    series.trainedPositions = strictCount(json, "trained_positions");
+    series.extendedPositions = strictCount(json, "extended_positions");
+    series.window = strictCount(json, "window");
+    series.isWhole = strictFlag(json, "whole");
+    series.chunkTokens = strictCount(json, "chunk");
+    series.seconds = strictNumber(json, "seconds");
+    series.firstHalf = meanFrom(strictAt(json, "first_half"));
+    series.lastBin = meanFrom(strictAt(json, "last_bin"));
+    for (const RecordJson& bin : strictList(json, "bins", kMostItems))
+        series.bins.push_back(binFrom(bin));
+    return series;
+}
+
+TimedRun runFrom(const RecordJson& json)
+{
+    return {strictNumber(json, "seconds"), strictNumber(json, "wait_share")};
+}
+
+FirstTokenRow firstTokenFrom(const RecordJson& json)
+{
+    FirstTokenRow row;
+    row.tokens = strictCount(json, "tokens");
+    row.chunkTokens = strictCount(json, "chunk");
+    row.bestSeconds = numberOrZero(json, "seconds");
+    row.isDisturbed = strictFlag(json, "disturbed");
+    row.attentionShare = strictNumber(json, "attention_share");
+    row.skipReason = textOrEmpty(json, "skipped");
+    for (const RecordJson& run : strictList(json, "runs", kMostItems))
+        row.runs.push_back(runFrom(run));
+    return row;
+}
+
+DecodeStepRow decodeStepFrom(const RecordJson& json)
+{
+    DecodeStepRow row;
+    row.cachedTokens = strictCount(json, "cached");
+    row.numSteps = strictCount(json, "steps");
+    row.numDisturbed = strictCount(json, "disturbed_steps");
+    row.medianSeconds = strictNumber(json, "median_seconds");
+    row.bestSeconds = strictNumber(json, "best_seconds");
+    row.weightBytes = static_cast<std::uint64_t>(strictCount(json, "weight_bytes"));
+    row.cacheBytes = static_cast<std::uint64_t>(strictCount(json, "cache_bytes"));
+    row.floorSeconds = numberOrZero(json, "floor_seconds");
+    return row;
+}
+
+HeldOutFit fitFrom(const RecordJson& json)
+{
+    HeldOutFit fit;
+    fit.chunkTokens = strictCount(json, "chunk");
+    for (const RecordJson& tokens : strictList(json, "fitted_tokens", kMostItems))
+        fit.fittedTokens.push_back(strictCount(tokens));
+    fit.isDisturbed = strictFlag(json, "disturbed");
+    fit.throughputs = {strictNumber(json, "dense_flops_per_second"),
+                       strictNumber(json, "attention_flops_per_second"),
+                       strictFlag(json, "separates")};
+    fit.heldOutTokens = strictCount(json, "held_out_tokens");
+    fit.measuredSeconds = strictNumber(json, "measured_seconds");
+    fit.predictedSeconds = strictNumber(json, "predicted_seconds");
+    fit.singlePredictedSeconds = strictNumber(json, "single_throughput_predicted_seconds");
+    return fit;
+}
+
+UseSegment segmentFrom(const RecordJson& json)
+{
+    UseSegment segment;
+    segment.segment = strictCount(json, "segment");
+    segment.firstTarget = strictCount(json, "first_target");
+    segment.numTargets = strictCount(json, "targets");
+    segment.whole = meanFrom(strictAt(json, "whole"));
+    segment.alone = meanFrom(strictAt(json, "alone"));
+    segment.gain = meanFrom(strictAt(json, "gain"));
+    segment.largestDifference = strictNumber(json, "largest_difference");
+    return segment;
+}
+
+PeakRow peakRowFrom(const RecordJson& json)
+{
+    PeakRow row;
+    row.way = static_cast<PrefillWay>(strictChoice(json, "way", kPrefillWayNames));
+    row.skipReason = textOrEmpty(json, "skipped");
+    row.tokens = strictCount(json, "tokens");
+    row.chunkTokens = strictCount(json, "chunk");
+    row.cacheBytes = static_cast<std::uint64_t>(strictCount(json, "cache_bytes"));
+    row.predictedBytes = static_cast<std::uint64_t>(strictCount(json, "predicted_bytes"));
+    row.measuredBytes = row.skipReason.empty()
+                            ? static_cast<std::uint64_t>(strictCount(json, "measured_bytes"))
+                            : 0;
+    row.seconds = numberOrZero(json, "seconds");
+    return row;
+}
+
+} // namespace
+
+PositionsReport positionsFrom(const RecordJson& json)
+{
+    PositionsReport report;
+    report.tokens = strictCount(json, "tokens");
+    for (const RecordJson& series : strictList(json, "series", kMostItems))
+        report.series.push_back(seriesFrom(series));
+    return report;
+}
+
+LatencyReport latencyFrom(const RecordJson& json)
+{
+    LatencyReport report;
+    report.bandwidthBytesPerSecond = numberOrZero(json, "read_bandwidth_bytes_per_second");
+    report.threads = static_cast<int>(strictCount(json, "threads") % 1'000'000);
+    for (const RecordJson& row : strictList(json, "first_token", kMostItems))
+        report.firstToken.push_back(firstTokenFrom(row));
+    for (const RecordJson& row : strictList(json, "decode", kMostItems))
+        report.decode.push_back(decodeStepFrom(row));
+    for (const RecordJson& fit : strictList(json, "fits", kMostItems))
+        report.fits.push_back(fitFrom(fit));
+    report.stepSecondsPer1000 = strictNumber(json, "step_seconds_per_1000_cached");
+    report.floorSecondsPer1000 = strictNumber(json, "floor_seconds_per_1000_cached");
+    return report;
+}
+
+UseReport useFrom(const RecordJson& json)
+{
+    UseReport report;
+    report.tokens = strictCount(json, "tokens");
+    report.segmentTokens = strictCount(json, "segment_tokens");
+    report.chunkTokens = strictCount(json, "chunk");
+    for (const RecordJson& segment : strictList(json, "segments", kMostItems))
+        report.segments.push_back(segmentFrom(segment));
+    report.gain = meanFrom(strictAt(json, "gain"));
+    report.smallestSegmentGain = strictNumber(json, "smallest_segment_gain");
+    report.largestSegmentGain = strictNumber(json, "largest_segment_gain");
+    report.seconds = strictNumber(json, "seconds");
+    return report;
+}
+
+PeakReport peakFrom(const RecordJson& json)
+{
+    PeakReport report;
+    report.freeBytes = static_cast<std::uint64_t>(strictCount(json, "free_bytes"));
+    report.residentBytes = static_cast<std::uint64_t>(strictCount(json, "resident_bytes"));
+    report.weightBytes = static_cast<std::uint64_t>(strictCount(json, "weight_bytes"));
+    report.cacheElementBytes = strictCount(json, "cache_bytes_per_element");
+    report.chunkTokens = strictCount(json, "chunk");
+    for (const RecordJson& row : strictList(json, "rows", kMostItems))
+        report.rows.push_back(peakRowFrom(row));
+    for (const RecordJson& growth : strictList(json, "growth", kNumPrefillWays))
+        report.growth.push_back(
+            {static_cast<PrefillWay>(strictChoice(growth, "way", kPrefillWayNames)),
+             strictNumber(growth, "bytes_per_token_beside_cache"),
+             strictNumber(growth, "r_squared")});
+    return report;
+}
+
+} // namespace kvscope

@@ -1,0 +1,112 @@
+#include "engine/lab/report_records.h"
+
+#include "engine/base/errors.h"
+#include "engine/lab/report_json.h"
+#include "engine/lab/strict_fields.h"
+
+#include <functional>
+#include <utility>
+
+namespace kvscope {
+namespace {
+
+constexpr std::size_t kMostText = 1000;
+/// What must be the same in all records of a card.
+constexpr const char* kSameFields[] = {"device", "compute", "cache_dtype", "rope"};
+
+struct RecordPart
+{
+    const char* experiment;
+    std::function<bool(const CardEvidence&)> isTaken;
+    std::function<void(CardEvidence&, const RecordJson& summary)> take;
+};
+
+const std::vector<RecordPart>& recordParts()
+{
+    static const std::vector<RecordPart> kParts = {
+        {"positions", [](const CardEvidence& e) { return e.positions.has_value(); },
+         [](CardEvidence& e, const RecordJson& json) { e.positions = positionsFrom(json); }},
+        {"latency", [](const CardEvidence& e) { return e.latency.has_value(); },
+         [](CardEvidence& e, const RecordJson& json) { e.latency = latencyFrom(json); }},
+        {"use", [](const CardEvidence& e) { return e.use.has_value(); },
+         [](CardEvidence& e, const RecordJson& json) { e.use = useFrom(json); }},
+        {"peak-memory", [](const CardEvidence& e) { return e.peaks.has_value(); },
+         [](CardEvidence& e, const RecordJson& json) { e.peaks = peakFrom(json); }}};
+    return kParts;
+}
+
+const RecordPart& partOf(const RunRecordContent& record)
+{
+    const std::string experiment = strictText(record.header, "experiment", kMostText);
+    for (const RecordPart& part : recordParts())
+        if (experiment == part.experiment)
+            return part;
+    throw ArgumentError("its experiment, '" + experiment + "', is no part of a card");
+}
+
+void requireModel(const RunRecordContent& record, const std::string& modelHash)
+{
+    const RecordJson& model = strictAt(record.header, "model");
+    if (strictText(model, "hash", kMostText) != modelHash)
+        throw ArgumentError("it is of another model, " + strictText(model, "name", kMostText));
+}
+
+void requireSameNumbers(const RunRecordContent& record, const RunRecordContent& first)
+{
+    for (const char* field : kSameFields) {
+        const std::string here = strictText(record.header, field, kMostText);
+        const std::string there = strictText(first.header, field, kMostText);
+        if (here != there)
+            throw ArgumentError(std::string(field) + " is " + here + ", in the first record " +
+                                there);
+    }
+}
+
+void take(CardEvidence& evidence, const RunRecordContent& record)
+{
+    const RecordPart& part = partOf(record);
+    if (part.isTaken(evidence))
+        throw ArgumentError(std::string(part.experiment) + " was given twice");
+    if (!record.summary)
+        throw ArgumentError("the run did not reach its end");
+    part.take(evidence, *record.summary);
+}
+
+std::string dayOf(const RunRecordContent& record)
+{
+    return strictText(record.header, "started", kMostText).substr(0, 10);
+}
+
+} // namespace
+
+void takeRecords(CardEvidence& evidence, const std::vector<std::filesystem::path>& files,
+                 const std::string& modelHash)
+{
+    std::optional<RunRecordContent> first;
+    std::string runs;
+    for (const std::filesystem::path& file : files) {
+        RunRecordContent record = readRunRecord(file);
+        try {
+            requireModel(record, modelHash);
+            requireSameNumbers(record, first ? *first : record);
+            take(evidence, record);
+            runs += (runs.empty() ? "" : ", ") +
+                    strictText(record.header, "experiment", kMostText) + " of " + dayOf(record);
+        } catch (const ArgumentError& error) {
+            throw ArgumentError(file.string() + ": " + error.what());
+        }
+        if (!first)
+            first = std::move(record);
+    }
+    if (!first)
+        return;
+    const auto field = [&first](const char* key) {
+        return strictText(first->header, key, kMostText);
+    };
+    evidence.facts.push_back({"Numbers", field("compute") + ", " + field("cache_dtype") +
+                                             " cache, rotation " + field("rope")});
+    evidence.facts.push_back({"Machine", field("device")});
+    evidence.facts.push_back({"Records", runs});
+}
+
+} // namespace kvscope

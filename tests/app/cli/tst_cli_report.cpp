@@ -1,0 +1,151 @@
+#include "tests/support/cli_run.h"
+#include "tests/support/golden_json.h"
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include <fstream>
+
+using namespace kvscope;
+using Json = nlohmann::json;
+
+// `report`, `decode-kernel` and `limits --measure` on tiny random models.
+class TestCliReport : public QObject
+{
+    Q_OBJECT
+
+    QTemporaryDir m_folder;
+
+    static std::string tiny() { return goldenPath("gguf/llama_q4_1.gguf"); }
+    std::string path(const char* name) const { return m_folder.filePath(name).toStdString(); }
+
+    static std::string verdictOf(const Json& card, int claim)
+    {
+        return card.at("claims").at(static_cast<std::size_t>(claim)).at("verdict");
+    }
+
+private Q_SLOTS:
+    void aCardIsMeasured()
+    {
+        const CliResult result = runCommandLine(
+            {"report", tiny(), "--json", "--length", "128", "--quick", "--chunk", "32"});
+        QVERIFY2(result.code == 0, result.err.c_str());
+        const Json card = result.json();
+        QCOMPARE(card.at("schema").get<std::string>(), std::string("kvscope-card"));
+        QCOMPARE(card.at("tokens").get<int>(), 128);
+        QCOMPARE(verdictOf(card, 0), std::string("yes"));
+        QCOMPARE(verdictOf(card, 2), std::string("yes"));
+        QCOMPARE(verdictOf(card, 3), std::string("yes"));
+        QVERIFY(verdictOf(card, 1) != "not_measured");
+        QVERIFY(verdictOf(card, 4) != "not_measured");
+        QVERIFY(result.err.find("peak memory") != std::string::npos);
+    }
+
+    void recordsStandInForMeasuring()
+    {
+        const std::vector<std::string> common = {"--dtype", "float32", "--out"};
+        const auto recorded = [&](std::vector<std::string> arguments, const char* name) {
+            arguments.insert(arguments.end(), common.begin(), common.end());
+            arguments.push_back(path(name));
+            const CliResult result = runCommandLine(arguments);
+            QVERIFY2(result.code == 0, result.err.c_str());
+        };
+        recorded({"limits", tiny(), "--measure", "--lengths", "32,64", "--chunk", "16"}, "m.jsonl");
+        recorded({"latency", tiny(), "--lengths", "32,64", "--chunk", "16", "--repeats", "1",
+                  "--steps", "2"},
+                 "l.jsonl");
+        const CliResult result =
+            runCommandLine({"report", tiny(), "--json", "--length", "64", "--from", path("m.jsonl"),
+                            "--from", path("l.jsonl")});
+        QVERIFY2(result.code == 0, result.err.c_str());
+        QCOMPARE(verdictOf(result.json(), 2), std::string("yes"));
+        QCOMPARE(verdictOf(result.json(), 3), std::string("yes"));
+        QCOMPARE(verdictOf(result.json(), 1), std::string("not_measured"));
+        const CliResult other = runCommandLine(
+            {"report", goldenPath("hf/llama"), "--length", "64", "--from", path("l.jsonl")});
+        QCOMPARE(other.code, 1);
+        QVERIFY(other.err.find("another model") != std::string::npos);
+    }
+
+    void textNamesEveryClaimAndItsVerdict()
+    {
+        const CliResult result = runCommandLine({"report", tiny(), "--length", "64", "--quick",
+                                                 "--chunk", "16", "--limit-seconds", "0.000001"});
+        QVERIFY2(result.code == 0, result.err.c_str());
+        for (const char* part :
+             {"It accepts the tokens: Yes", "It fits: Yes", "It answers in time: No", "limit 0 s"})
+            QVERIFY2(result.says(part), result.out.c_str());
+    }
+
+    void htmlComesWithOrWithoutThePlots()
+    {
+        const CliResult result =
+            runCommandLine({"report", tiny(), "--length", "32", "--quick", "--chunk", "16",
+                            "--html", path("card.html"), "--json"});
+        QVERIFY2(result.code == 0, result.err.c_str());
+        result.json();
+        std::ifstream file(path("card.html"));
+        const std::string html((std::istreambuf_iterator<char>(file)), {});
+        QVERIFY(html.starts_with("<!DOCTYPE html>"));
+        QVERIFY(html.find("<svg") != std::string::npos ||
+                result.err.find("has no plots") != std::string::npos);
+    }
+
+    void decodeKernelHasItsRowsAndItsGrowth()
+    {
+        const CliResult result = runCommandLine({"decode-kernel", goldenPath("gptosslite/tiny_a"),
+                                                 "--json", "--cached", "16,64", "--batch", "1,2",
+                                                 "--split", "3", "--repeats", "2", "--steps", "2"});
+        QVERIFY2(result.code == 0, result.err.c_str());
+        const Json json = result.json();
+        QVERIFY(json.at("rows").size() >= 2 * 2 * 2 * 2); // kinds, lengths, batches, ways
+        QVERIFY(json.at("rows").at(0).at("floor_seconds").get<double>() > 0.0);
+        QCOMPARE(json.at("steps").size(), std::size_t{2});
+        const CliResult text = runCommandLine({"decode-kernel", tiny(), "--cached", "16,64",
+                                               "--batch", "1", "--repeats", "1", "--steps", "1"});
+        QVERIFY2(text.says("plain") && text.says("whole decode steps"), text.out.c_str());
+        QCOMPARE(runCommandLine({"decode-kernel", tiny(), "--cached", "0"}).code, 1);
+        QCOMPARE(runCommandLine({"decode-kernel", tiny(), "--batch", "9999999"}).code, 1);
+    }
+
+    void measuredLimitsStandBesideThePredictedOnes()
+    {
+        const CliResult result = runCommandLine(
+            {"limits", tiny(), "--measure", "--lengths", "32,64", "--chunk", "16", "--json"});
+        QVERIFY2(result.code == 0, result.err.c_str());
+        const Json json = result.json();
+        QCOMPARE(json.at("rows").size(), std::size_t{8});
+        QCOMPARE(json.at("rows").at(0).at("way").get<std::string>(), std::string("chunked"));
+        QVERIFY(json.at("rows").at(0).at("predicted_bytes").get<double>() > 0.0);
+        const CliResult text = runCommandLine(
+            {"limits", tiny(), "--measure", "--lengths", "32,64", "--scores-to", "32"});
+        QVERIFY2(text.says("scores materialised") && text.says("skipped: 64 tokens"),
+                 text.out.c_str());
+        QCOMPARE(runCommandLine({"limits", "preset:llama-3.2-1b", "--measure"}).code, 1);
+        QCOMPARE(runCommandLine({"limits", tiny(), "--chunk", "16"}).code, 2); // without --measure
+    }
+
+    void wrongRequestsAreRefused()
+    {
+        QCOMPARE(runCommandLine({"report", tiny(), "--length", "0"}).code, 2);
+        QCOMPARE(runCommandLine({"report", tiny(), "--limit-seconds", "-3"}).code, 2);
+        QCOMPARE(runCommandLine({"report", tiny(), "--from", "/nonexistent.jsonl"}).code, 2);
+        QCOMPARE(runCommandLine({"report", "/nonexistent.gguf"}).code, 1);
+        std::ofstream(path("damaged.jsonl")) << "{\"line\":\"header\"}\n{}\n";
+        const CliResult damaged =
+            runCommandLine({"report", tiny(), "--from", path("damaged.jsonl")});
+        QCOMPARE(damaged.code, 1);
+        QCOMPARE(std::count(damaged.err.begin(), damaged.err.end(), '\n'), std::ptrdiff_t{1});
+    }
+
+    void aStopEndsIt()
+    {
+        std::stop_source source;
+        source.request_stop();
+        QCOMPARE(runCommandLine({"report", tiny(), "--length", "64"}, source.get_token()).code,
+                 130);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCliReport)
+#include "tst_cli_report.moc"
