@@ -2,6 +2,7 @@
 
 #include "app/cli/cli_context.h"
 #include "app/cli/lab_options.h"
+#include "app/cli/sweep_command.h"
 #include "engine/base/errors.h"
 
 #include <c10/core/InferenceMode.h>
@@ -80,6 +81,8 @@ int runCli(int argc, const char* const* argv, std::ostream& out, std::ostream& e
     addPositionsCommand(app, context);
     addUseCommand(app, context);
     addReportCommand(app, context);
+    addNeedleCommand(app, context);
+    addPasskeyCommand(app, context);
     addTruncateCommand(app, context);
     if (argc > 1 && argv[1][0] != '-' && !isCommand(app, argv[1])) {
         err << "error: there is no command '" << argv[1] << "'; kvscope-cli --help lists them\n";

@@ -131,6 +131,13 @@ std::string idsHash(std::span<const TokenId> ids)
     return hash.text();
 }
 
+std::string textHash(std::string_view text)
+{
+    Hash hash;
+    hash.add(text);
+    return hash.text();
+}
+
 RunHeader runHeader(const Decoder& decoder)
 {
     RunHeader header;

@@ -20,8 +20,9 @@ namespace kvscope {
 /// apart; it is no protection against a file made to deceive.
 std::string modelHash(const Checkpoint& checkpoint);
 
-/// The same hash of token ids, so that a record notices another text.
+/// The same hash of token ids, or of a text, so that a record notices another one.
 std::string idsHash(std::span<const TokenId> ids);
+std::string textHash(std::string_view text);
 
 /// The header of a run on this decoder; experiment, version, dtype, seed and settings are the
 /// caller's to fill.
