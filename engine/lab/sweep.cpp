@@ -134,7 +134,11 @@ RecordJson Sweep::settings() const
                            {"chunk", m_request.chunkTokens},
                            {"context_limit", m_request.contextLimit},
                            {"chat_template", m_prompter->chatTemplate().name()},
-                           {"tokenizer", m_tokenizerText}};
+                           {"tokenizer", m_tokenizerText},
+                           {"conditions", conditions()},
+                           {"leaking", m_task->isLeaking()},
+                           {"all_items", m_task->numItems()},
+                           {"trained_positions", m_decoder.config().trainedPositions}};
     settings.update(m_task->settings());
     return settings;
 }
@@ -208,7 +212,9 @@ SweepTrial Sweep::answered(const SweepPrompt& prompt, const SweepObserver& obser
                                                 .generated = observer.generated,
                                                 .stepped = observer.stepped},
                                                stop);
-    const SweepJudgement judgement = m_task->judge(prompt.item, outcome.answer);
+    const std::string& opening = m_prompter->chatTemplate().answerOpening();
+    const SweepJudgement judgement =
+        m_task->judge(prompt.item, answerProper(outcome.answer, opening));
     trial.answer = outcome.answer;
     trial.kind = judgement.kind;
     trial.isLoose = judgement.isLoose;
@@ -253,14 +259,6 @@ std::string Sweep::conditions() const
     text << m_task->description() << "; " << m_prompter->chatTemplate().name()
          << " template; answers of at most " << m_request.answerRoom << " tokens, greedy; seed "
          << m_request.seed;
-    std::string replaced;
-    for (const std::int64_t item : m_plan->foundByControl())
-        replaced += (replaced.empty() ? "" : ", ") + m_task->item({.item = item}).name +
-                    (std::binary_search(m_plan->items().begin(), m_plan->items().end(), item)
-                         ? " (left out of the scores)"
-                         : " (replaced)");
-    if (!replaced.empty())
-        text << "; answered without being told: " << replaced;
     return text.str();
 }
 
@@ -269,7 +267,7 @@ SweepReport Sweep::report() const
     const ModelConfig& config = m_decoder.config();
     SweepReport report;
     report.experiment = m_task->experiment();
-    report.conditions = conditions();
+    report.conditions = conditions() + replacedText(*m_plan, m_trials);
     report.isLeaking = m_task->isLeaking();
     report.depths = m_request.depths;
     report.trials = m_trials;

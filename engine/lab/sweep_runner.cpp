@@ -4,7 +4,6 @@
 #include "engine/base/utf8.h"
 #include "engine/generate/prefill.h"
 #include "engine/generate/sampler.h"
-#include "engine/generate/token_piece.h"
 #include "engine/lab/latency_load.h"
 #include "engine/lab/latency_report.h"
 
@@ -19,7 +18,7 @@ namespace {
 bool hasWindows(const ModelConfig& config)
 {
     return std::any_of(config.layers.begin(), config.layers.end(),
-                       [](const LayerConfig& layer) { return layer.window > 0; });
+                       [](const LayerConfig& layer) { return layer.kind == LayerKind::Windowed; });
 }
 
 } // namespace
@@ -144,7 +143,7 @@ std::vector<AnswerToken> SweepRunner::scoredAnswer(const SweepPrompt& prompt,
         scoredRows(m_decoder, hidden.narrow(0, first, numAnswer), prompt.answerIds.data());
     std::vector<AnswerToken> tokens;
     for (std::size_t i = 0; i < nll.size(); ++i)
-        tokens.push_back({toValidUtf8(tokenPiece(m_tokenizer, prompt.answerIds[i])), nll[i]});
+        tokens.push_back({toValidUtf8(m_tokenizer.piece(prompt.answerIds[i])), nll[i]});
     return tokens;
 }
 

@@ -231,6 +231,20 @@ Proportion pooledEqually(std::span<const Proportion> parts)
     return equal;
 }
 
+std::string replacedText(const SweepPlan& plan, std::span<const SweepTrial> trials)
+{
+    std::string text;
+    for (const std::int64_t item : plan.foundByControl()) {
+        const auto trial = std::find_if(trials.begin(), trials.end(), [item](const SweepTrial& t) {
+            return t.role == TrialRole::Control && t.item == item;
+        });
+        const bool isInUse = std::binary_search(plan.items().begin(), plan.items().end(), item);
+        text += (text.empty() ? "; answered without being told: " : ", ") + trial->itemName +
+                (isInUse ? " (left out of the scores)" : " (replaced)");
+    }
+    return text;
+}
+
 void fillScores(SweepReport& report, const SweepPlan& plan, const std::optional<SweepSpot>& running)
 {
     const Scorer scorer(report, plan, running);

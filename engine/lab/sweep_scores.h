@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 
 namespace kvscope {
 
@@ -16,6 +17,11 @@ namespace kvscope {
 /// were given further trials weigh no more than others.
 /// Source: Kish 1965 (effective sample size of a weighted mean).
 Proportion pooledEqually(std::span<const Proportion> parts);
+
+/// Which items were answered without being told, and what was done about them, as the end of
+/// SweepReport::conditions: "; answered without being told: ferry (replaced)". Empty where none
+/// was.
+std::string replacedText(const SweepPlan& plan, std::span<const SweepTrial> trials);
 
 /// Fills in cells, rows, columns, verdicts and items of a report from its `trials`, `depths` and
 /// columns (lengths and reasons to skip them), for which there must be one entry each.

@@ -1,4 +1,7 @@
 #include "app/cli/run_cli.h"
+#include "engine/base/errors.h"
+#include "engine/lab/run_record.h"
+#include "engine/lab/sweep_replay.h"
 #include "tests/support/golden_json.h"
 #include "tests/support/models.h"
 
@@ -286,6 +289,42 @@ private Q_SLOTS:
         std::vector<std::string> other = recorded;
         other[1] = goldenPath("gguf/llama_q4_1.gguf");
         QVERIFY(run(other).err.find("cannot be resumed") != std::string::npos);
+    }
+
+    void aRecordIsShownWithoutItsModel()
+    {
+        QTemporaryDir folder;
+        const std::string file = folder.filePath("needle.jsonl").toStdString();
+        const Json table =
+            run(with(smallNeedle(), {"--out", file, "--lengths", "300,400,20"})).json();
+        const SweepReport report = recordedSweep(readRunRecord(file));
+        QCOMPARE(report.conditions, table.at("conditions").get<std::string>());
+        QCOMPARE(report.columns.size(), std::size_t{3});
+        QVERIFY(report.columns[0].skipReason.find("has no room") == 0);
+        for (std::size_t i = 0; i < report.columns.size(); ++i)
+            for (std::size_t j = 0; j < report.depths.size(); ++j) {
+                const Json& cell = table.at("columns").at(i).at("cells").at(j);
+                QCOMPARE(report.columns[i].cells[j].score.correct, cell.at("correct").get<int>());
+                QCOMPARE(report.columns[i].cells[j].score.trials, cell.at("trials").get<int>());
+            }
+        const auto refuses = [&](auto change) {
+            RunRecordContent record = readRunRecord(file);
+            change(record);
+            try {
+                recordedSweep(record);
+                return false;
+            } catch (const ArgumentError&) {
+                return true;
+            }
+        };
+        QVERIFY(refuses([](auto& r) { r.header["experiment"] = "use"; }));
+        QVERIFY(refuses([](auto& r) { r.header.erase("settings"); }));
+        QVERIFY(refuses([](auto& r) { r.header["settings"]["items"] = 1e15; }));
+        QVERIFY(refuses([](auto& r) { r.header["settings"]["lengths"] = {400, 300}; }));
+        QVERIFY(refuses([](auto& r) { r.header["settings"]["depths"] = "deep"; }));
+        QVERIFY(refuses([](auto& r) { r.events[0]["answer"] = 5; }));
+        QVERIFY(refuses([](auto& r) { (*r.summary)["columns"] = RecordJson::array(); }));
+        QVERIFY(!refuses([](auto& r) { r.summary.reset(); }));
     }
 
     // As a full disk: nothing of what was recorded is lost, and the rest is run later.
