@@ -15,7 +15,7 @@ export KVSCOPE_SENTENCEPIECE=$KVSCOPE_HOME/deps/sentencepiece-$sentencepiece_ver
 kvscope_smollm2=$KVSCOPE_HOME/models/smollm2-$smollm2_version/SmolLM2-135M-Instruct.Q4_1.gguf
 
 system_packages=(g++ cmake ninja-build ccache pkg-config git ca-certificates python3 python3-pip python3-venv
-    qt6-base-dev libqcustomplot-dev libgl-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev libutf8proc-dev libpcre2-dev
+    qt6-base-dev qt6-svg-dev libqcustomplot-dev libgl-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev libutf8proc-dev libpcre2-dev
     fonts-noto-core fonts-jetbrains-mono)
 test_packages=(xvfb xauth)
 

@@ -61,10 +61,17 @@ PlotHeader::PlotHeader(const PlotHeaderTexts& texts, QWidget* parent)
     , m_layout(new QHBoxLayout(this))
 {
     setFixedHeight(kHeight);
-    setToolTip(texts.question + QStringLiteral(" (") + texts.tag + QLatin1Char(')'));
+    setTexts(texts);
     m_layout->setContentsMargins(0, 2, spacing::kStep, 2);
     m_layout->setSpacing(spacing::kStep);
     m_layout->addStretch(1);
+}
+
+void PlotHeader::setTexts(const PlotHeaderTexts& texts)
+{
+    m_texts = texts;
+    setToolTip(texts.question + QStringLiteral(" (") + texts.tag + QLatin1Char(')'));
+    update();
 }
 
 QButtonGroup* PlotHeader::addChoice(const QStringList& choices, const QString& accessibleName)

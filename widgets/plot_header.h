@@ -36,6 +36,9 @@ class PlotHeader : public QWidget
 public:
     explicit PlotHeader(const PlotHeaderTexts& texts, QWidget* parent = nullptr);
 
+    /// Other words, as when another choice asks another question.
+    void setTexts(const PlotHeaderTexts& texts);
+
     /// The surface it stands on: a panel by default.
     void setSurface(QColor Theme::*surface);
 

@@ -43,6 +43,7 @@ Theme makeLight()
     theme.badBackground = 0xFBE4E1;
     theme.age = {0x662604, 0xA9480E, 0xD87A34, 0xEFAE74, 0xF8D8B8, 0xFBEEE0};
     theme.accuracy = {0xF3EFE4, 0xCFE0E4, 0x8BBBD3, 0x3A86B8, 0x0C4A80};
+    theme.wrongKinds = {0x6C3F94, 0xB794D3, 0x8A94A0};
     return theme;
 }
 
@@ -77,6 +78,7 @@ Theme makeDark()
     theme.badBackground = 0x472B28;
     theme.age = {0xFFD2A1, 0xF09A50, 0xB5672C, 0x75452A, 0x47332A, 0x332B28};
     theme.accuracy = {0x23292F, 0x274257, 0x2D6490, 0x4C93CB, 0xA5D5F8};
+    theme.wrongKinds = {0xBB8FE0, 0x7F5DA6, 0x8A94A0};
     return theme;
 }
 

@@ -53,6 +53,8 @@ struct Theme
 
     std::array<QColor, 6> age;      ///< newest to oldest, one hue
     std::array<QColor, 5> accuracy; ///< 0 to 1, never stretched to the data
+    /// Wrong answers: a bare number, a sentence with a number, no number. Empty ones are outlines.
+    std::array<QColor, 3> wrongKinds;
 
     static const Theme& light();
     static const Theme& dark();
