@@ -243,6 +243,20 @@ void LabForm::setChecked(const QString& name, bool isChecked)
     static_cast<QCheckBox*>(m_fields.at(name))->setChecked(isChecked);
 }
 
+bool LabForm::put(const QString& name, const QString& text)
+{
+    const auto found = m_fields.find(name);
+    if (found == m_fields.end())
+        return false;
+    if (qobject_cast<QSpinBox*>(found->second) != nullptr)
+        setNumber(name, text.toLongLong());
+    else if (qobject_cast<QCheckBox*>(found->second) != nullptr)
+        setChecked(name, text == QStringLiteral("1"));
+    else
+        setText(name, text);
+    return true;
+}
+
 QString LabForm::problem() const
 {
     for (const auto& [name, check] : m_checks)

@@ -55,6 +55,8 @@ public:
     void setText(const QString& name, const QString& text);
     void setNumber(const QString& name, std::int64_t value);
     void setChecked(const QString& name, bool isChecked);
+    /// By whatever kind of field it is: "1" checks a box. \returns whether there is such a field
+    bool put(const QString& name, const QString& text);
 
     /// What is wrong with what was typed, one sentence; empty: nothing.
     QString problem() const;

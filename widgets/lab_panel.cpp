@@ -73,6 +73,7 @@ LabPanel::LabPanel(QWidget* parent)
     });
     connect(m_cancel, &QPushButton::clicked, this, &LabPanel::cancelWanted);
     m_notes->hide();
+    m_isRecorded->parentWidget()->hide(); // limits come first, and are not recorded
     setState(LabState::NotRun);
 }
 

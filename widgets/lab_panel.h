@@ -42,6 +42,7 @@ public:
     void setUnavailable(const QString& reason);
 
     void setPlan(const ExperimentPlan& plan); ///< of the form shown
+    bool hasPlan() const { return m_hasPlan; }
     void setNotes(std::vector<LabNote> notes);
     /// Which buttons there are, and whether the form may be edited.
     void setState(LabState state);
