@@ -57,7 +57,8 @@ void EngineBridge::dispatch(const SessionEvent& event)
                           [this](const PromptScored& one) { Q_EMIT promptScored(one); },
                           [this](const TokenGenerated& one) { Q_EMIT tokenGenerated(one); },
                           [this](const GenerationFinished& one) { Q_EMIT generationFinished(one); },
-                          [this](const ContextFullAsked& one) { Q_EMIT contextFullAsked(one); }},
+                          [this](const ContextFullAsked& one) { Q_EMIT contextFullAsked(one); },
+                          [this](const LabEvent& one) { Q_EMIT labEvent(one); }},
                event);
 }
 

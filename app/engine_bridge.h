@@ -32,6 +32,7 @@ Q_SIGNALS:
     void tokenGenerated(const kvscope::TokenGenerated& event);
     void generationFinished(const kvscope::GenerationFinished& event);
     void contextFullAsked(const kvscope::ContextFullAsked& event);
+    void labEvent(const kvscope::LabEvent& event);
     void snapshotArrived(std::shared_ptr<const kvscope::EngineSnapshot> snapshot);
 
 private:

@@ -92,7 +92,9 @@ void LivePanels::showModel(const ModelDescription& model)
 
 void LivePanels::showSnapshot(const std::shared_ptr<const EngineSnapshot>& snapshot)
 {
-    chat->setSnapshot(snapshot);
+    const bool isLab = snapshot->phase == Phase::Lab; // another cache than the chat's
+    if (!isLab)
+        chat->setSnapshot(snapshot);
     status->setSnapshot(snapshot);
     if (!m_hasModel || snapshot->phase == Phase::NoModel ||
         snapshot->cache.layers.size() != m_model.layers.size())
@@ -100,9 +102,11 @@ void LivePanels::showSnapshot(const std::shared_ptr<const EngineSnapshot>& snaps
     rings->setSnapshot(snapshot->cache);
     globalLayers->setSnapshot(snapshot->cache);
     layerTable->setSnapshot(snapshot->cache);
-    token->setCache(snapshot->cache);
-    loss->setCache(snapshot->cache);
-    if (snapshot->phase != Phase::Opening)
+    if (!isLab) {
+        token->setCache(snapshot->cache);
+        loss->setCache(snapshot->cache);
+    }
+    if (snapshot->phase != Phase::Opening && !isLab)
         memory->addSnapshot(*snapshot);
 }
 

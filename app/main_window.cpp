@@ -1,6 +1,7 @@
 #include "app/main_window.h"
 
 #include "app/dropped_text.h"
+#include "app/lab_page.h"
 #include "app/live_panels.h"
 #include "app/preview_reader.h"
 #include "widgets/chat_panel.h"
@@ -17,6 +18,7 @@
 #include <QCloseEvent>
 #include <QDragEnterEvent>
 #include <QKeyEvent>
+#include <QLabel>
 #include <QMimeData>
 #include <QStatusBar>
 
@@ -27,6 +29,7 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
     , m_options(options)
     , m_engine(new EngineBridge(this))
     , m_panels(new LivePanels(this))
+    , m_lab(new LabPage(m_engine->session(), this))
     , m_textReader(new DroppedTextReader(this))
     , m_previewReader(new PreviewReader(this))
 {
@@ -35,10 +38,12 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
     buildDocks();
     buildActions();
     statusBar()->addWidget(m_panels->status, 1);
+    statusBar()->addPermanentWidget(m_recording = new QLabel);
     statusBar()->setSizeGripEnabled(false);
     m_panels->chat->setSettings(m_settings.chat());
     connectEngine();
     connectChat();
+    connectLab();
     restoreLayout();
     updateActions();
 }
@@ -99,6 +104,18 @@ void MainWindow::connectChat()
     connect(m_textReader, &DroppedTextReader::readFailed, this, tellFailure);
 }
 
+void MainWindow::connectLab()
+{
+    connect(m_engine, &EngineBridge::labEvent, m_lab, &LabPage::showEvent);
+    connect(m_lab, &LabPage::runningChanged, this, &MainWindow::updateActions);
+    connect(m_lab, &LabPage::recordingChanged, this, [this](const QString& text) {
+        m_recording->setText(text.isEmpty() ? QString() : QStringLiteral("\u25cf ") + text);
+        QPalette colors = palette();
+        colors.setColor(QPalette::WindowText, Theme::current().bad);
+        m_recording->setPalette(colors);
+    });
+}
+
 void MainWindow::startGeneration(const std::vector<ChatMessage>& messages,
                                  const ChatSettings& settings)
 {
@@ -119,6 +136,7 @@ void MainWindow::showOpened(const ModelDescription& model)
     if (m_panels->chat->isRunning()) // asked between the opening's end and its arrival here
         m_engine->session().stopGenerating();
     m_panels->showModel(model);
+    m_lab->showModel(model);
     for (const std::string& warning : model.warnings)
         m_panels->chat->messageBar().add(MessageBar::Kind::Caution,
                                          QString::fromStdString(warning));
@@ -154,7 +172,8 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 void MainWindow::closeEvent(QCloseEvent* event)
 {
     m_settings.setGeometry(saveGeometry());
-    m_settings.setLayout(saveState(kLayoutVersion));
+    saveLayout();
+    m_engine->session().cancelExperiment();
     m_engine->session().stopGenerating();
     m_engine->session().cancelOpening();
     QMainWindow::closeEvent(event);

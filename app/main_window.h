@@ -12,11 +12,13 @@
 class QAction;
 class QActionGroup;
 class QDockWidget;
+class QLabel;
 class QMenu;
 
 namespace kvscope {
 
 class DroppedTextReader;
+class LabPage;
 class LivePanels;
 class PreviewReader;
 
@@ -27,6 +29,9 @@ struct WindowOptions
     QString dtype = "auto";
     QString smolLm2Path; ///< the installed model that one click opens; empty: none
 };
+
+/// A saved arrangement of the docks.
+enum class Workspace { Live, Lab };
 
 /// The window: docks around the live panels, menus, and the wiring between panels and engine. It
 /// computes nothing and never waits for the engine.
@@ -49,11 +54,15 @@ public:
 
     EngineBridge& engine() { return *m_engine; }
     LivePanels& panels() { return *m_panels; }
+    LabPage& lab() { return *m_lab; }
     OpenDialog& openDialog(); ///< made when first asked for
     /// The action of that name, as the menus show it without "&" and "…"; null where there is none.
     QAction* action(const QString& name) const;
+    Workspace workspace() const { return m_workspace; }
 
 public Q_SLOTS:
+    /// Shows the docks of a workspace as they were left.
+    void showWorkspace(kvscope::Workspace workspace);
     void askForModel();
     void askForFolder();
     void showFileDoctor(); ///< the checks made of the open model
@@ -69,13 +78,21 @@ private:
     // main_window_docks.cpp
     void buildDocks();
     QDockWidget* addDock(QWidget* panel, const QString& title, const QString& name);
-    void arrangeDocks();
+    std::vector<QDockWidget*> liveDocks() const;
+    std::vector<QDockWidget*> labDocks() const;
+    void takeDocksOut();
+    void arrangeDocks(); ///< of the workspace shown
+    void arrangeLive();
+    void arrangeLab();
     void restoreLayout();
+    void saveLayout();
     // main_window_actions.cpp
     void buildActions();
     void buildFileMenu();
     void buildChatMenu();
     void buildViewMenu();
+    void buildWorkspaces(QMenu* menu);
+    void buildLabMenu();
     void buildHelpMenu();
     void buildToolBar();
     QAction* addTo(QMenu* menu, const QString& text, const QKeySequence& keys,
@@ -91,17 +108,19 @@ private:
     // main_window.cpp
     void connectEngine();
     void connectChat();
+    void connectLab();
     void startGeneration(const std::vector<ChatMessage>& messages, const ChatSettings& settings);
     void showOpened(const ModelDescription& model);
     void escape();
 
     /// Raised when docks are added or renamed: an older layout is then not restored.
-    static constexpr int kLayoutVersion = 1;
+    static constexpr int kLayoutVersion = 2;
 
     WindowOptions m_options;
     WindowSettings m_settings;
     EngineBridge* m_engine;
     LivePanels* m_panels;
+    LabPage* m_lab;
     DroppedTextReader* m_textReader;
     PreviewReader* m_previewReader;
     OpenDialog* m_openDialog = nullptr;
@@ -115,13 +134,21 @@ private:
         QDockWidget* loss = nullptr;
         QDockWidget* layers = nullptr;
         QDockWidget* token = nullptr;
+        QDockWidget* experiment = nullptr;
+        QDockWidget* result = nullptr;
     } m_docks;
+    Workspace m_workspace = Workspace::Live;
 
     std::vector<QAction*> m_actions;
     QAction* m_stop = nullptr;
     QAction* m_newChat = nullptr;
     QAction* m_again = nullptr;
     QAction* m_followHead = nullptr;
+    QActionGroup* m_workspaces = nullptr;
+    QAction* m_start = nullptr;
+    QAction* m_pause = nullptr;
+    QAction* m_cancel = nullptr;
+    QLabel* m_recording = nullptr; ///< in the status bar, while a record is written
     QMenu* m_recent = nullptr;
     QString m_opening; ///< path being opened
 };

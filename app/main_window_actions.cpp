@@ -1,6 +1,9 @@
+#include "app/lab_page.h"
 #include "app/live_panels.h"
 #include "app/main_window.h"
 #include "widgets/chat_panel.h"
+#include "widgets/lab_command_line.h"
+#include "widgets/lab_panel.h"
 #include "widgets/plot_view.h"
 #include "widgets/token_selection.h"
 
@@ -12,6 +15,7 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
+#include <QPushButton>
 #include <QToolBar>
 #include <QUrl>
 
@@ -42,6 +46,7 @@ void MainWindow::buildActions()
 {
     buildFileMenu();
     buildChatMenu();
+    buildLabMenu();
     buildViewMenu();
     buildHelpMenu();
     buildToolBar();
@@ -100,8 +105,11 @@ void MainWindow::buildChatMenu()
 void MainWindow::buildViewMenu()
 {
     QMenu* menu = menuBar()->addMenu(tr("&View"));
-    for (QDockWidget* dock : {m_docks.chat, m_docks.rings, m_docks.globalLayers, m_docks.memory,
-                              m_docks.loss, m_docks.layers, m_docks.token})
+    buildWorkspaces(menu);
+    menu->addSeparator();
+    for (QDockWidget* dock : liveDocks())
+        menu->addAction(dock->toggleViewAction());
+    for (QDockWidget* dock : {m_docks.experiment, m_docks.result})
         menu->addAction(dock->toggleViewAction());
     menu->addSeparator();
     m_followHead = addTo(menu, tr("&Follow head"), {}, {});
@@ -126,6 +134,34 @@ void MainWindow::buildViewMenu()
     addTo(menu, tr("&Reset layout"), {}, [this] { resetLayout(); });
 }
 
+void MainWindow::buildWorkspaces(QMenu* menu)
+{
+    m_workspaces = new QActionGroup(this);
+    const auto add = [this, menu](const QString& text, const QString& keys, Workspace workspace) {
+        QAction* action = addTo(menu, text, keys, [this, workspace] { showWorkspace(workspace); });
+        action->setCheckable(true);
+        m_workspaces->addAction(action);
+    };
+    add(tr("&Live"), tr("Ctrl+1"), Workspace::Live);
+    add(tr("La&b"), tr("Ctrl+2"), Workspace::Lab);
+    m_workspaces->actions().first()->setChecked(true);
+}
+
+void MainWindow::buildLabMenu()
+{
+    QMenu* menu = menuBar()->addMenu(tr("&Lab"));
+    m_start = addTo(menu, tr("&Start experiment"), {}, [this] {
+        showWorkspace(Workspace::Lab);
+        m_lab->start();
+    });
+    m_pause =
+        addTo(menu, tr("&Pause or resume"), {}, [this] { m_lab->panel->pauseButton()->click(); });
+    m_cancel = addTo(menu, tr("&Cancel experiment"), {}, [this] { m_lab->cancel(); });
+    menu->addSeparator();
+    addTo(menu, tr("Copy command &line"), tr("Ctrl+Shift+C"),
+          [this] { m_lab->panel->commandLine().copy(); });
+}
+
 void MainWindow::buildHelpMenu()
 {
     QMenu* menu = menuBar()->addMenu(tr("&Help"));
@@ -140,6 +176,8 @@ void MainWindow::buildToolBar()
     bar->setToolButtonStyle(Qt::ToolButtonTextOnly);
     bar->addAction(action(tr("Open")));
     bar->addAction(m_newChat);
+    bar->addSeparator();
+    bar->addActions(m_workspaces->actions());
     bar->addSeparator();
     bar->addAction(m_stop);
     bar->addAction(m_followHead);
@@ -169,6 +207,9 @@ void MainWindow::updateActions()
     const bool isRunning = m_panels->chat->isRunning();
     m_stop->setEnabled(isRunning);
     m_again->setEnabled(!isRunning);
+    m_start->setEnabled(!m_lab->isRunning());
+    m_pause->setEnabled(m_lab->isRunning());
+    m_cancel->setEnabled(m_lab->isRunning());
 }
 
 } // namespace kvscope

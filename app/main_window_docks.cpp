@@ -1,17 +1,22 @@
+#include "app/lab_page.h"
 #include "app/live_panels.h"
 #include "app/main_window.h"
 #include "widgets/chat_panel.h"
 #include "widgets/dock_title.h"
 #include "widgets/global_layers_panel.h"
+#include "widgets/lab_panel.h"
 #include "widgets/layer_table.h"
 #include "widgets/loss_plot.h"
 #include "widgets/memory_plot.h"
 #include "widgets/rings_panel.h"
 #include "widgets/token_panel.h"
 
+#include <QAction>
+#include <QActionGroup>
 #include <QDockWidget>
 #include <QGuiApplication>
 #include <QScreen>
+#include <QStackedWidget>
 
 namespace kvscope {
 namespace {
@@ -49,16 +54,43 @@ void MainWindow::buildDocks()
     m_docks.loss = addDock(m_panels->loss, tr("Loss"), "loss");
     m_docks.layers = addDock(m_panels->layerTable, tr("Layers"), "layers");
     m_docks.token = addDock(m_panels->token, tr("Token"), "token");
-    arrangeDocks();
+    m_docks.experiment = addDock(m_lab->panel, tr("Experiment"), "experiment");
+    m_docks.result = addDock(m_lab->results, tr("Result"), "result");
+    static_cast<DockTitle*>(m_docks.result->titleBarWidget())->setHeader(m_lab->headers);
+}
+
+std::vector<QDockWidget*> MainWindow::liveDocks() const
+{
+    return {m_docks.chat, m_docks.rings,  m_docks.globalLayers, m_docks.memory,
+            m_docks.loss, m_docks.layers, m_docks.token};
+}
+
+std::vector<QDockWidget*> MainWindow::labDocks() const
+{
+    return {m_docks.experiment, m_docks.result, m_docks.chat, m_docks.rings, m_docks.globalLayers};
+}
+
+void MainWindow::takeDocksOut()
+{
+    std::vector<QDockWidget*> docks = liveDocks();
+    docks.insert(docks.end(), {m_docks.experiment, m_docks.result});
+    for (QDockWidget* dock : docks) {
+        dock->setFloating(false);
+        removeDockWidget(dock);
+    }
 }
 
 void MainWindow::arrangeDocks()
 {
-    for (QDockWidget* dock : {m_docks.chat, m_docks.rings, m_docks.globalLayers, m_docks.memory,
-                              m_docks.loss, m_docks.layers, m_docks.token}) {
-        dock->setFloating(false);
-        removeDockWidget(dock);
-    }
+    takeDocksOut();
+    if (m_workspace == Workspace::Live)
+        arrangeLive();
+    else
+        arrangeLab();
+}
+
+void MainWindow::arrangeLive()
+{
     addDockWidget(Qt::LeftDockWidgetArea, m_docks.chat);
     addDockWidget(Qt::RightDockWidgetArea, m_docks.rings);
     splitDockWidget(m_docks.rings, m_docks.token, Qt::Horizontal);
@@ -66,8 +98,7 @@ void MainWindow::arrangeDocks()
     tabifyDockWidget(m_docks.token, m_docks.layers);
     addDockWidget(Qt::BottomDockWidgetArea, m_docks.memory);
     splitDockWidget(m_docks.memory, m_docks.loss, Qt::Horizontal);
-    for (QDockWidget* dock : {m_docks.chat, m_docks.rings, m_docks.globalLayers, m_docks.memory,
-                              m_docks.loss, m_docks.layers, m_docks.token})
+    for (QDockWidget* dock : liveDocks())
         dock->show();
     m_docks.token->raise();
     resizeDocks({m_docks.chat, m_docks.rings, m_docks.token}, {340, 838, 262}, Qt::Horizontal);
@@ -76,14 +107,63 @@ void MainWindow::arrangeDocks()
     resizeDocks({m_docks.memory, m_docks.loss}, {550, 550}, Qt::Horizontal);
 }
 
+void MainWindow::arrangeLab()
+{
+    // The experiment's cache stays in view beside its result; the chat is behind the plan.
+    addDockWidget(Qt::LeftDockWidgetArea, m_docks.experiment);
+    tabifyDockWidget(m_docks.experiment, m_docks.chat);
+    addDockWidget(Qt::RightDockWidgetArea, m_docks.result);
+    splitDockWidget(m_docks.result, m_docks.rings, Qt::Horizontal);
+    splitDockWidget(m_docks.rings, m_docks.globalLayers, Qt::Vertical);
+    for (QDockWidget* dock : labDocks())
+        dock->show();
+    m_docks.experiment->raise();
+    resizeDocks({m_docks.experiment, m_docks.result, m_docks.rings}, {300, 704, 436},
+                Qt::Horizontal);
+    resizeDocks({m_docks.rings, m_docks.globalLayers}, {460, 360}, Qt::Vertical);
+}
+
+namespace {
+
+QString nameOf(Workspace workspace)
+{
+    return workspace == Workspace::Lab ? QStringLiteral("lab") : QStringLiteral("live");
+}
+
+} // namespace
+
 void MainWindow::restoreLayout()
 {
     const QByteArray geometry = m_settings.geometry();
     if (geometry.isEmpty() || !restoreGeometry(geometry))
         resize(kFirstSize.boundedTo(QGuiApplication::primaryScreen()->availableSize()));
-    const QByteArray layout = m_settings.layout();
-    if (layout.isEmpty() || !restoreState(layout, kLayoutVersion))
-        arrangeDocks();
+    m_workspace =
+        m_settings.workspace() == nameOf(Workspace::Lab) ? Workspace::Lab : Workspace::Live;
+    m_workspaces->actions()[static_cast<int>(m_workspace)]->setChecked(true);
+    const QByteArray layout = m_settings.layout(nameOf(m_workspace));
+    // Docks that a saved state does not name would stay where they are.
+    arrangeDocks();
+    if (!layout.isEmpty())
+        restoreState(layout, kLayoutVersion);
+}
+
+void MainWindow::saveLayout()
+{
+    m_settings.setWorkspace(nameOf(m_workspace));
+    m_settings.setLayout(nameOf(m_workspace), saveState(kLayoutVersion));
+}
+
+void MainWindow::showWorkspace(Workspace workspace)
+{
+    m_workspaces->actions()[static_cast<int>(workspace)]->setChecked(true);
+    if (workspace == m_workspace)
+        return;
+    saveLayout();
+    m_workspace = workspace;
+    arrangeDocks();
+    const QByteArray layout = m_settings.layout(nameOf(workspace));
+    if (!layout.isEmpty())
+        restoreState(layout, kLayoutVersion);
 }
 
 void MainWindow::resetLayout()

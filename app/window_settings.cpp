@@ -30,14 +30,24 @@ void WindowSettings::setGeometry(const QByteArray& geometry)
     QSettings().setValue("window/geometry", geometry);
 }
 
-QByteArray WindowSettings::layout() const
+QByteArray WindowSettings::layout(const QString& workspace) const
 {
-    return QSettings().value("window/layout").toByteArray();
+    return QSettings().value("window/layout/" + workspace).toByteArray();
 }
 
-void WindowSettings::setLayout(const QByteArray& layout)
+void WindowSettings::setLayout(const QString& workspace, const QByteArray& layout)
 {
-    QSettings().setValue("window/layout", layout);
+    QSettings().setValue("window/layout/" + workspace, layout);
+}
+
+QString WindowSettings::workspace() const
+{
+    return QSettings().value("window/workspace").toString();
+}
+
+void WindowSettings::setWorkspace(const QString& workspace)
+{
+    QSettings().setValue("window/workspace", workspace);
 }
 
 QStringList WindowSettings::recentFiles() const

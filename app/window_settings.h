@@ -16,8 +16,12 @@ class WindowSettings
 public:
     QByteArray geometry() const;
     void setGeometry(const QByteArray& geometry);
-    QByteArray layout() const;
-    void setLayout(const QByteArray& layout);
+    /// Of a workspace: "live", "lab".
+    QByteArray layout(const QString& workspace) const;
+    void setLayout(const QString& workspace, const QByteArray& layout);
+    /// The workspace shown last; empty: none was.
+    QString workspace() const;
+    void setWorkspace(const QString& workspace);
 
     /// Newest first, at most 8, without repeats.
     QStringList recentFiles() const;

@@ -50,9 +50,11 @@ QString phaseText(Phase phase)
     case Phase::Prefill:
         return QStringLiteral("prefill");
     case Phase::Decode:
+        return QStringLiteral("decode");
+    case Phase::Lab:
         break;
     }
-    return QStringLiteral("decode");
+    return QStringLiteral("experiment");
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
+#include "engine/lab/lab_resources.h"
 #include "engine/lab/run_record_identity.h"
 
 #include <iomanip>
@@ -11,10 +12,11 @@ namespace kvscope {
 
 void addLabTextOptions(CLI::App& command, LabTextOptions& options)
 {
-    auto* sources = command.add_option_group("text", "what to run on");
+    auto* sources =
+        command.add_option_group("text", "what to run on (default: the built-in prose)");
     sources->add_option("--text-file", options.textFile, "a UTF-8 file");
     sources->add_option("--ids", options.ids, "token ids: 1,2,3");
-    sources->require_option(1);
+    sources->require_option(0, 1);
     command
         .add_option("--length", options.length,
                     "tokens from the start of the text; the text is not repeated (default: all)")
@@ -31,7 +33,8 @@ std::vector<TokenId> labIds(const CommonOptions& common, const LabTextOptions& o
         ids = parsedIds(options.ids);
     else
         ids = requireTokenizer(common, checkpoint)
-                  ->encode(readTextFile(options.textFile),
+                  ->encode(options.textFile.empty() ? readBuiltInText()
+                                                    : readTextFile(options.textFile),
                            options.isLiteral ? ControlTokens::Literal : ControlTokens::Parsed);
     if (options.addsBegin && !checkpoint.tokenizer.beginToken)
         throw ArgumentError(

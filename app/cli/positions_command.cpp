@@ -1,14 +1,12 @@
 #include "app/cli/lab_options.h"
 #include "engine/base/units.h"
 #include "engine/lab/positions.h"
+#include "engine/lab/positions_record.h"
 #include "engine/lab/report_json.h"
 #include "engine/lab/run_record_identity.h"
 #include "engine/model/rotary_override.h"
 
-#include <algorithm>
-#include <cmath>
 #include <iomanip>
-#include <limits>
 #include <memory>
 
 namespace kvscope {
@@ -36,25 +34,6 @@ std::shared_ptr<const Checkpoint> withScheme(const std::shared_ptr<const Checkpo
     return quiet;
 }
 
-/// The losses of one scheme that a resumed record holds, or nothing where some are missing.
-std::optional<std::vector<double>> recordedLosses(const RunRecord& record, std::size_t series,
-                                                  std::size_t numPositions)
-{
-    constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-    std::vector<double> nll(numPositions, kMissing);
-    for (const Json& event : record.earlierEvents()) {
-        if (event.value("kind", "") != "chunk" || event.value("series", -1) != int(series))
-            continue;
-        const auto first = event.value("first", std::size_t{0});
-        const Json& part = event.at("nll");
-        for (std::size_t i = 0; i < part.size() && first < numPositions - i; ++i)
-            nll[first + i] = part[i].is_number() ? part[i].get<double>() : kMissing;
-    }
-    if (std::any_of(nll.begin(), nll.end(), [](double value) { return std::isnan(value); }))
-        return std::nullopt;
-    return nll;
-}
-
 PositionsSeries measureScheme(Decoder& decoder, const PositionsArguments& arguments,
                               const std::vector<TokenId>& ids, std::size_t index, RunRecord* record,
                               const CliContext& context)
@@ -67,10 +46,7 @@ PositionsSeries measureScheme(Decoder& decoder, const PositionsArguments& argume
     observer.progressed = [&](const PrefillProgress& done) { progress.tell(done); };
     if (record != nullptr)
         observer.scored = [&](const ScoredPositions& part) {
-            record->append("chunk", {{"series", index},
-                                     {"rope", rotaryText(decoder.config())},
-                                     {"first", part.firstPosition},
-                                     {"nll", part.nll}});
+            record->append(kPositionsKind, scoredJson(index, rotaryText(decoder.config()), part));
         };
     return measurePositions(decoder, ids, arguments.options, observer, context.stop);
 }

@@ -22,9 +22,7 @@
 #include <span>
 
 namespace kvscope {
-namespace {
 
-/// Why a prompt cannot be run, with the numbers; empty where it can.
 std::string reasonToSkip(const Decoder& decoder, std::int64_t tokens, std::int64_t chunkTokens)
 {
     const ModelConfig& config = decoder.config();
@@ -44,7 +42,7 @@ std::string reasonToSkip(const Decoder& decoder, std::int64_t tokens, std::int64
     return {};
 }
 
-void requirePositive(const LatencyOptions& options)
+void requireLatencyRunnable(const LatencyOptions& options)
 {
     if (options.lengths.empty())
         throw ArgumentError("latency needs at least one length");
@@ -53,6 +51,25 @@ void requirePositive(const LatencyOptions& options)
             throw ArgumentError("length " + std::to_string(length) + " is not positive");
     if (options.repeats < 1 || options.decodeSteps < 1 || options.chunkTokens < 0)
         throw ArgumentError("latency needs positive repeats and steps, and no negative chunk");
+}
+
+namespace {
+
+/// With the points of its line.
+HeldOutFit withCurve(const ModelConfig& config, HeldOutFit fit)
+{
+    constexpr std::int64_t kPoints = 64; // straight between them as far as a screen shows
+    fit.curve.push_back({});
+    for (std::int64_t i = 1; i <= kPoints; ++i) {
+        const std::int64_t tokens = fit.heldOutTokens * i / kPoints;
+        if (tokens < 1)
+            continue;
+        const PrefillFlops flops = prefillFlops(config, tokens);
+        fit.curve.push_back({static_cast<double>(tokens),
+                             flops.dense / fit.throughputs.densePerSecond +
+                                 flops.attention() / fit.throughputs.attentionPerSecond});
+    }
+    return fit;
 }
 
 /// One run over all lengths.
@@ -111,6 +128,8 @@ private:
             context.reset(); // the old one's memory goes first
             context.emplace(m_decoder.makeCache());
             row.runs.push_back(timeFirstToken(*context, tokens, chunkTokens));
+            if (m_observer.stepped)
+                m_observer.stepped(context->cache());
             if (m_observer.prefilled)
                 m_observer.prefilled(tokens, chunkTokens, row.runs.back());
         }
@@ -164,7 +183,7 @@ private:
             if (chunk == 0 && !m_report.fits.empty())
                 continue; // --chunk 0: there is one way only
             if (auto fit = heldOutFit(m_decoder.config(), m_report.firstToken, chunk))
-                m_report.fits.push_back(*fit);
+                m_report.fits.push_back(withCurve(m_decoder.config(), std::move(*fit)));
         }
         std::vector<double> cached;
         std::vector<double> medians;
@@ -214,7 +233,7 @@ LatencyReport measureLatency(Decoder& decoder, const LatencyOptions& options,
                              const LatencyObserver& observer, std::stop_token stop)
 {
     const c10::InferenceMode inference;
-    requirePositive(options);
+    requireLatencyRunnable(options);
     return LatencyRun(decoder, options, observer, std::move(stop)).run();
 }
 

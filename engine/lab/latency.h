@@ -29,6 +29,7 @@ struct LatencyObserver
     std::function<void(const FirstTokenRow&)> rowDone;    ///< run or skipped
     std::function<void(const DecodeStepRow&)> decodeDone; ///< all steps at a length
     std::function<void(double secondsLeft)> estimated; ///< after each length, by the FLOPs to come
+    std::function<void(const MixedKVCache&)> stepped;  ///< between timed runs: the cache changed
 };
 
 /// Time to first token and decode step by length, with the memory bandwidth measured in the same
@@ -39,6 +40,11 @@ struct LatencyObserver
 /// \throws ArgumentError for no lengths, or a number that is not positive; Stopped
 LatencyReport measureLatency(Decoder& decoder, const LatencyOptions& options,
                              const LatencyObserver& observer, std::stop_token stop);
+
+/// \throws ArgumentError for no lengths, or a number that is not positive
+void requireLatencyRunnable(const LatencyOptions& options);
+/// Why a prompt cannot be run, with the numbers; empty where it can.
+std::string reasonToSkip(const Decoder& decoder, std::int64_t tokens, std::int64_t chunkTokens);
 
 /// The row's best time and whether all of its runs were disturbed.
 FirstTokenRow summedUp(FirstTokenRow row);

@@ -61,6 +61,13 @@ struct ThroughputFit
     }
 };
 
+/// A point of a fitted line.
+struct FittedTime
+{
+    double tokens = 0.0;
+    double seconds = 0.0;
+};
+
 /// The fit on all lengths but the longest, and what it says of that one.
 struct HeldOutFit
 {
@@ -72,6 +79,7 @@ struct HeldOutFit
     double measuredSeconds = 0.0;
     double predictedSeconds = 0.0;
     double singlePredictedSeconds = 0.0; ///< by one throughput for both, for comparison
+    std::vector<FittedTime> curve;       ///< the fit from 0 to the held-out length, for drawing
 
     /// Predicted over measured, less 1.
     double error() const { return predictedSeconds / measuredSeconds - 1.0; }

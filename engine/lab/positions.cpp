@@ -56,15 +56,16 @@ std::vector<double> scoreAgainst(Decoder& decoder, MixedKVCache& cache,
         // The last token has no target.
         const std::int64_t begin = std::clamp(range.firstScoredRow - first, std::int64_t{0}, count);
         const std::int64_t end = std::min(count, length - 1 - first);
-        if (begin < end) {
-            ScoredPositions part{first + begin,
-                                 scoredRows(decoder, hidden.narrow(0, begin, end - begin),
-                                            ids.data() + first + begin + 1)};
-            if (observer.scored)
-                observer.scored(part);
-            nll.insert(nll.end(), part.nll.begin(), part.nll.end());
-        }
-        clock.add(count, secondsSince(start));
+        ScoredPositions part{first + begin, {}};
+        if (begin < end)
+            part.nll = scoredRows(decoder, hidden.narrow(0, begin, end - begin),
+                                  ids.data() + first + begin + 1);
+        clock.add(count, secondsSince(start)); // before observers, which may wait
+        nll.insert(nll.end(), part.nll.begin(), part.nll.end());
+        if (observer.scored && !part.nll.empty())
+            observer.scored(part);
+        if (observer.stepped)
+            observer.stepped(cache);
         if (observer.progressed)
             observer.progressed(
                 {0, first + count, length, clock.secondsElapsed(), clock.secondsLeft()});

@@ -27,6 +27,7 @@ struct PositionsObserver
 {
     std::function<void(const PrefillProgress&)> progressed; ///< after each chunk
     std::function<void(const ScoredPositions&)> scored;     ///< the chunk's losses
+    std::function<void(const MixedKVCache&)> stepped;       ///< after each chunk: it grew
 };
 
 /// \throws ArgumentError for fewer than two tokens, or more than the model has learned positions

@@ -43,6 +43,7 @@ public:
     {
         PositionsObserver observer;
         observer.progressed = [this](const PrefillProgress& part) { tell(part); };
+        observer.stepped = m_observer.stepped;
         const auto segmentIds = m_ids.subspan(static_cast<std::size_t>(segment * m_segmentTokens),
                                               static_cast<std::size_t>(m_segmentTokens));
         auto nll = scoreAgainst(m_decoder, cache, segmentIds, m_range, observer, m_stop);

@@ -24,6 +24,7 @@ struct UseObserver
 {
     std::function<void(const PrefillProgress&)> progressed; ///< of the tokens of both passes
     std::function<void(const UseSegment&)> measured;        ///< as a segment's two losses are known
+    std::function<void(const MixedKVCache&)> stepped;       ///< after each chunk: it grew
 };
 
 /// \throws ArgumentError for fewer than two segments or segments shorter than four tokens, or more

@@ -1,6 +1,7 @@
 #include "engine/session/chat_run.h"
 
 #include "engine/base/errors.h"
+#include "engine/base/memory_reading.h"
 #include "engine/base/units.h"
 #include "engine/base/utf8.h"
 #include "engine/tokenizer/piece_stream.h"
@@ -32,8 +33,15 @@ void ChatRun::run(std::uint64_t generation, const ChatRequest& request, const st
     }
     const TokenizedText& prompt = *fitting;
     // Refused before anything changes: the chat's cache stays as it was.
+<<<<<<< HEAD
     requireCacheFits(*m_model.decoder, m_model.context->cache(),
                      static_cast<std::int64_t>(prompt.ids.size()));
+=======
+    requireRoom(std::ssize(prompt.ids));
+    m_model.context->reusePrefix(prompt.ids);
+    announce(prompt, m_dropped);
+
+>>>>>>> 9de697b (lab: experiments on the engine thread, told part by part)
     GenerationRequest work;
     work.prompt = prompt.ids;
     work.sampling = request.sampling;
@@ -53,6 +61,9 @@ void ChatRun::run(std::uint64_t generation, const ChatRequest& request, const st
     publish(Phase::Prefill);
     GenerationSummary summary = generate(*m_model.decoder, *m_model.context,
                                          m_model.tokenizer.get(), work, observer(), stop);
+    if (summary.reusedTokens == 0 && summary.prefilledTokens == std::ssize(prompt.ids))
+        (request.scoresPrompt ? m_model.timedScoring : m_model.timedPrefills)
+            .add(m_model.decoder->config(), summary.prefilledTokens, summary.prefillSeconds);
     m_model.known = prompt;
     for (const TokenId id : summary.ids) {
         m_model.known.ids.push_back(id);
@@ -60,6 +71,21 @@ void ChatRun::run(std::uint64_t generation, const ChatRequest& request, const st
     }
     publish(Phase::Idle);
     m_emit(GenerationFinished{m_generation, std::move(summary)});
+}
+
+void ChatRun::requireRoom(std::int64_t tokens) const
+{
+    const MixedKVCache& cache = m_model.context->cache();
+    requireCacheFits(*m_model.decoder, cache, tokens);
+    const auto freeNow = readFreeHostMemory();
+    if (m_reservedBytes == 0 || !freeNow || !m_model.decoder->device().is_cpu())
+        return;
+    const std::uint64_t needed = cacheBytesNeeded(cache, tokens);
+    if (needed + m_reservedBytes > *freeNow + cache.allocatedBytes())
+        throw MemoryError("a context of " + formatCount(tokens) + " tokens needs " +
+                          formatBytes(needed) + " of cache; " + formatBytes(m_reservedBytes) +
+                          " of the " + formatBytes(*freeNow) +
+                          " that are free are for the experiment: cancel it, or wait");
 }
 
 std::int64_t ChatRun::roomLimit(const ChatRequest& request) const

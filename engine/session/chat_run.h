@@ -5,6 +5,7 @@
 #include "engine/session/session_event.h"
 #include "engine/session/snapshot_publisher.h"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -22,11 +23,14 @@ public:
     using AskContextFull =
         std::function<std::optional<Session::ContextFullAnswer>(const ContextFullAsked&)>;
 
-    ChatRun(OpenModel& model, SnapshotPublisher& publisher, Emit emit, AskContextFull ask)
+    /// \param reservedBytes  of memory that are to be left to an experiment that waits meanwhile
+    ChatRun(OpenModel& model, SnapshotPublisher& publisher, Emit emit, AskContextFull ask,
+            std::uint64_t reservedBytes = 0)
         : m_model(model)
         , m_publisher(publisher)
         , m_emit(std::move(emit))
         , m_ask(std::move(ask))
+        , m_reservedBytes(reservedBytes)
     {
     }
 
@@ -37,7 +41,11 @@ private:
     /// The prompt of the messages that fit; nothing where the person gave the run up.
     std::optional<TokenizedText> fitted(const ChatRequest& request);
     std::int64_t roomLimit(const ChatRequest& request) const;
+<<<<<<< HEAD
     void tellBeyond(std::int64_t length, std::int64_t positions);
+=======
+    void requireRoom(std::int64_t tokens) const;
+>>>>>>> 9de697b (lab: experiments on the engine thread, told part by part)
     void announce(const TokenizedText& prompt, std::int64_t dropped);
     GenerationObserver observer();
     void publish(Phase phase);
@@ -46,6 +54,7 @@ private:
     SnapshotPublisher& m_publisher;
     Emit m_emit;
     AskContextFull m_ask;
+    std::uint64_t m_reservedBytes;
     std::uint64_t m_generation = 0;
     std::int64_t m_dropped = 0;
     bool m_isBeyondLimit = false; ///< the last message alone is longer than the context limit

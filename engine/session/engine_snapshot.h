@@ -10,7 +10,14 @@
 namespace kvscope {
 
 /// What the engine thread is doing.
-enum class Phase { NoModel, Opening, Idle, Prefill, Decode };
+enum class Phase {
+    NoModel,
+    Opening,
+    Idle,
+    Prefill,
+    Decode,
+    Lab, ///< an experiment; the snapshot's cache is the experiment's, not the chat's
+};
 
 /// Memory by purpose at one moment, in bytes.
 struct MemorySample

@@ -82,7 +82,7 @@ OpenModel openModel(const OpenRequest& request,
     OpenModel model;
     model.processBaseline = readProcessMemory().resident;
     model.checkpoint = withRotary(openCheckpoint(request.path), request.rotary);
-    model.rotaryOverride = request.rotary;
+    model.opened = request;
     model.warnings = model.checkpoint->warnings;
     UsableTokenizer usable = usableTokenizer(*model.checkpoint, request.tokenizerFile);
     model.tokenizer = std::move(usable.tokenizer);
@@ -130,7 +130,7 @@ ModelDescription describe(const OpenModel& model)
     text.extendedPositions = config.extendedPositions;
     text.contextLimit = model.contextLimit;
     text.rotary = rotaryText(config);
-    text.rotaryOverride = model.rotaryOverride;
+    text.rotaryOverride = model.opened.rotary;
     text.vocabularySize = config.vocabularySize;
     text.weightBytes = model.decoder->weightBytes();
     for (const auto& file : model.checkpoint->files)

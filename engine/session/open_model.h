@@ -4,6 +4,7 @@
 #include "engine/generate/generator.h"
 #include "engine/model/decoder.h"
 #include "engine/session/session.h"
+#include "engine/session/timed_prefills.h"
 #include "engine/tokenizer/tokenizer.h"
 
 #include <cstdint>
@@ -28,9 +29,16 @@ struct OpenModel
     std::optional<Context> context;
     TokenizedText known;               ///< what the context's ids spell, for the next turn
     std::int64_t contextLimit = 0;     ///< positions; 0: the file states none
+<<<<<<< HEAD
     bool isLimitChosen = false;        ///< by the person, so that it is not passed
     std::string rotaryOverride;        ///< as chosen; empty: the file's own
+=======
+    OpenRequest opened;                ///< as asked for
+>>>>>>> 9de697b (lab: experiments on the engine thread, told part by part)
     std::uint64_t processBaseline = 0; ///< resident bytes just before opening
+    TimedPrefills timedPrefills;       ///< on this model so far, undisturbed ones
+    TimedPrefills timedScoring;        ///< prefills that computed every position's loss
+    double bytesPerSecond = 0.0;       ///< of memory reads, as last measured; 0: not
     std::vector<std::string> warnings;
 };
 

@@ -2,144 +2,68 @@
 
 #include "engine/base/errors.h"
 #include "engine/session/chat_run.h"
-#include "engine/session/open_model.h"
-#include "engine/session/snapshot_publisher.h"
+#include "engine/session/failure_text.h"
+#include "engine/session/session_impl.h"
 
 #include <c10/core/InferenceMode.h>
-#include <c10/util/Exception.h>
 
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
-#include <optional>
-#include <stop_token>
 #include <sys/resource.h>
-#include <thread>
 #include <utility>
-#include <variant>
 
 namespace kvscope {
 namespace {
 
-struct GenerateCommand
+CommandFailed failedCommand(CommandFailed::Command command, std::uint64_t generation)
 {
-    std::uint64_t generation = 0;
-    ChatRequest request;
-};
-struct NewChatCommand
-{
-};
-using Command = std::variant<OpenRequest, GenerateCommand, NewChatCommand>;
-
-/// A kind's place in Command.
-template <typename Kind>
-inline const std::size_t kindOf = Command(Kind{}).index();
-
-/// How an exception reads to a person; called inside a catch block. The one place where they end.
-CommandFailed failureFromCurrentException(CommandFailed::Command command, std::uint64_t generation)
-{
-    CommandFailed failure{command, {}, {}, generation};
-    try {
-        throw;
-    } catch (const EngineError& error) {
-        failure.message = error.what();
-        failure.detail = error.detail();
-    } catch (const c10::OutOfMemoryError& error) {
-        failure.message =
-            "The device is out of memory; a shorter context or a smaller cache type needs less.";
-        failure.detail = error.what_without_backtrace();
-    } catch (const c10::Error& error) {
-        failure.message = std::string("LibTorch refused an operation: ") + error.msg();
-        failure.message = failure.message.substr(0, failure.message.find('\n'));
-        failure.detail = error.what_without_backtrace();
-    } catch (const std::bad_alloc&) {
-        failure.message = "This machine is out of memory.";
-    } catch (const std::exception& error) {
-        failure.message = error.what();
-    }
-    return failure;
+    FailureText failure = failureFromCurrentException();
+    return {command, std::move(failure.message), std::move(failure.detail), generation};
 }
 
 } // namespace
 
-struct Session::Impl
+Session::Impl::Impl(Callbacks given)
+    : callbacks(std::move(given))
+    , publisher(callbacks.snapshotReady)
+    , thread([this](const std::stop_token& quit) { loop(quit); })
 {
-    explicit Impl(Callbacks given)
-        : callbacks(std::move(given))
-        , publisher(callbacks.snapshotReady)
-        , thread([this](const std::stop_token& quit) { loop(quit); })
-    {
-    }
-    ~Impl()
-    {
-        thread.request_stop();
-        const std::lock_guard lock(mutex);
-        queue.clear();
-        current.request_stop();
-        changed.notify_all();
-    }
+}
 
-    void push(Command command)
-    {
-        const std::lock_guard lock(mutex);
-        queue.push_back(std::move(command));
-        changed.notify_all();
+Session::Impl::~Impl()
+{
+    thread.request_stop();
+    const std::lock_guard lock(mutex);
+    queue.clear();
+    current.request_stop();
+    experimentStop.request_stop();
+    changed.notify_all();
+}
+
+void Session::Impl::push(SessionCommand command)
+{
+    const std::lock_guard lock(mutex);
+    queue.push_back(std::move(command));
+    changed.notify_all();
+}
+
+std::stop_token Session::Impl::begin(const SessionCommand& command)
+{
+    runs = command.index();
+    if (const auto* experiment = std::get_if<ExperimentCommand>(&command)) {
+        experimentStop = std::stop_source();
+        runningExperiment = experiment->experiment;
+        isPaused = false;
+        return experimentStop.get_token();
     }
+    current = std::stop_source();
+    answer.reset();
+    return current.get_token();
+}
 
-    /// Drops the commands of one kind that wait, to be told of by the engine thread, and stops the
-    /// one that runs if it is of that kind.
-    template <typename Kind>
-    void cancel()
-    {
-        const std::lock_guard lock(mutex);
-        dropWaiting<Kind>();
-        if (runs == kindOf<Kind>)
-            current.request_stop();
-        changed.notify_all();
-    }
-    /// With the mutex held.
-    template <typename Kind>
-    void dropWaiting()
-    {
-        std::erase_if(queue, [this](Command& waiting) {
-            if (!std::holds_alternative<Kind>(waiting))
-                return false;
-            dropped.push_back(std::move(waiting));
-            return true;
-        });
-    }
-
-    void loop(const std::stop_token& quit);
-    void execute(const OpenRequest& request, const std::stop_token& stop);
-    void execute(const GenerateCommand& command, const std::stop_token& stop);
-    void execute(const NewChatCommand& command, const std::stop_token& stop);
-    std::optional<ContextFullAnswer> ask(const ContextFullAsked& question,
-                                         const std::stop_token& stop);
-    void tellDropped();
-    void emit(SessionEvent event)
-    {
-        if (callbacks.event)
-            callbacks.event(std::move(event));
-    }
-    void publishIdle();
-
-    Callbacks callbacks;
-    SnapshotPublisher publisher;
-    std::optional<OpenModel> model; ///< the engine thread's own
-
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::deque<Command> queue;
-    std::stop_source current; ///< of the command that runs
-    std::optional<ContextFullAnswer> answer;
-    std::vector<Command> dropped;    ///< before they began; not told of yet
-    std::optional<std::size_t> runs; ///< kind of the command that runs
-    std::uint64_t lastGeneration = 0;
-
-    std::jthread thread; ///< last: it uses everything above
-};
+void Session::Impl::run(const SessionCommand& command, const std::stop_token& stop)
+{
+    std::visit([&](const auto& one) { execute(one, stop); }, command);
+}
 
 void Session::Impl::loop(const std::stop_token& quit)
 {
@@ -148,7 +72,7 @@ void Session::Impl::loop(const std::stop_token& quit)
     // once. Worker threads of the pool inherit it, as they are made from here.
     ::setpriority(PRIO_PROCESS, 0, 5);
     while (!quit.stop_requested()) {
-        std::optional<Command> command;
+        std::optional<SessionCommand> command;
         std::stop_token stop;
         {
             std::unique_lock lock(mutex);
@@ -157,16 +81,13 @@ void Session::Impl::loop(const std::stop_token& quit)
             if (!queue.empty()) {
                 command = std::move(queue.front());
                 queue.pop_front();
-                current = std::stop_source();
-                stop = current.get_token();
-                answer.reset();
-                runs = command->index();
+                stop = begin(*command);
             }
         }
         tellDropped();
         if (!command)
             continue;
-        std::visit([&](const auto& one) { execute(one, stop); }, *command);
+        run(*command, stop);
         const std::lock_guard lock(mutex);
         runs.reset();
     }
@@ -174,12 +95,12 @@ void Session::Impl::loop(const std::stop_token& quit)
 
 void Session::Impl::tellDropped()
 {
-    std::vector<Command> commands;
+    std::vector<SessionCommand> commands;
     {
         const std::lock_guard lock(mutex);
         commands.swap(dropped);
     }
-    for (const Command& command : commands) {
+    for (const SessionCommand& command : commands) {
         if (std::holds_alternative<OpenRequest>(command))
             emit(OpeningCancelled{});
         if (const auto* generate = std::get_if<GenerateCommand>(&command)) {
@@ -187,6 +108,8 @@ void Session::Impl::tellDropped()
             summary.finish = FinishReason::Cancelled;
             emit(GenerationFinished{generate->generation, std::move(summary)});
         }
+        if (const auto* experiment = std::get_if<ExperimentCommand>(&command))
+            emitLab(experiment->experiment, ExperimentCancelled{});
     }
 }
 
@@ -230,7 +153,7 @@ void Session::Impl::execute(const OpenRequest& request, const std::stop_token& s
         emit(OpeningCancelled{});
     } catch (...) {
         publisher.state().phase = before;
-        emit(failureFromCurrentException(CommandFailed::Command::Open, 0));
+        emit(failedCommand(CommandFailed::Command::Open, 0));
     }
     publishIdle();
 }
@@ -242,14 +165,14 @@ void Session::Impl::execute(const GenerateCommand& command, const std::stop_toke
             throw ArgumentError("no model is open");
         ChatRun run(
             *model, publisher, [this](SessionEvent event) { emit(std::move(event)); },
-            [&](const ContextFullAsked& question) { return ask(question, stop); });
+            [&](const ContextFullAsked& question) { return ask(question, stop); }, reservedBytes);
         run.run(command.generation, command.request, stop);
     } catch (const Stopped&) {
         GenerationSummary summary;
         summary.finish = FinishReason::Cancelled;
         emit(GenerationFinished{command.generation, std::move(summary)});
     } catch (...) {
-        emit(failureFromCurrentException(CommandFailed::Command::Generate, command.generation));
+        emit(failedCommand(CommandFailed::Command::Generate, command.generation));
     }
     publishIdle();
 }
@@ -287,7 +210,10 @@ Session::~Session() = default;
 
 void Session::open(OpenRequest request)
 {
-    m_impl->push(std::move(request));
+    const std::lock_guard lock(m_impl->mutex);
+    m_impl->giveUpExperiments();
+    m_impl->queue.push_back(std::move(request));
+    m_impl->changed.notify_all();
 }
 
 std::uint64_t Session::generate(ChatRequest request)

@@ -3,6 +3,7 @@
 #include "engine/base/latest.h"
 #include "engine/generate/generation.h"
 #include "engine/session/engine_snapshot.h"
+#include "engine/session/experiment_request.h"
 #include "engine/session/session_event.h"
 #include "engine/tokenizer/chat_template.h"
 
@@ -39,7 +40,8 @@ struct ChatRequest
 };
 
 /// The engine thread: commands in, events and snapshots out. Commands may be given from any thread
-/// and return at once; they run one after another. Destroying the session cancels and joins.
+/// and return at once; they run one after another, but that chats and plans get their turn between
+/// the parts (chunks, trials) of an experiment. Destroying the session cancels and joins.
 class Session
 {
 public:
@@ -54,6 +56,7 @@ public:
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
+    /// An experiment that runs or waits is given up: it is about the model that goes.
     void open(OpenRequest request);
     /// Answers the last message; the exact common prefix with the cached context is reused.
     /// \returns the generation's id, which its events carry.
@@ -70,6 +73,21 @@ public:
     void cancelOpening();
     /// Forgets the conversation's cache.
     void newChat();
+
+    /// Says what a run would do, in LabEvents of the id returned; a plan that waits is superseded.
+    std::uint64_t planExperiment(ExperimentRequest request);
+    /// Runs it on the open model, with a cache of its own, telling its parts in LabEvents of the id
+    /// returned; snapshots show its cache.
+    std::uint64_t runExperiment(ExperimentRequest request);
+    /// Makes the prompt of a trial of that sweep again and tells it as a TrialPrompt, with the id
+    /// returned; a prompt that was asked for and waits is superseded.
+    std::uint64_t makePrompt(SweepRequest request, SweepTrial trial);
+    /// The experiment that runs pauses behind its chunk or trial; it says when it has.
+    void pauseExperiment();
+    void resumeExperiment();
+    /// Ends the experiment that runs, within a layer of a chunk, and drops those that wait; each
+    /// ends with ExperimentCancelled. What had landed stands.
+    void cancelExperiment();
 
     /// The newest state; never null.
     std::shared_ptr<const EngineSnapshot> takeSnapshot();

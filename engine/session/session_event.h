@@ -2,6 +2,7 @@
 
 #include "engine/generate/generation.h"
 #include "engine/session/engine_snapshot.h"
+#include "engine/session/lab_event.h"
 
 #include <cstdint>
 #include <functional>
@@ -82,6 +83,6 @@ struct ContextFullAsked
 /// Everything the engine thread says once and that must not be lost, in order.
 using SessionEvent = std::variant<OpeningProgress, ModelOpened, OpeningCancelled, CommandFailed,
                                   Notice, GenerationStarted, PromptScored, TokenGenerated,
-                                  GenerationFinished, ContextFullAsked>;
+                                  GenerationFinished, ContextFullAsked, LabEvent>;
 
 } // namespace kvscope

@@ -1,6 +1,8 @@
 // Makes the README's pictures: opens a model, has a short chat with a fixed seed, and writes the
 // window as PNG. Usage: take_screenshot MODEL OUT.png [--theme light|dark] [--size WxH] [--ask
-// TEXT]... [--attach FILE] [--max N]. With --dialog summary|checks: the Open dialog on MODEL.
+// TEXT]... [--attach FILE] [--max N]. With --lab positions:length=1024 (repeated): the Lab workspace
+// after those experiments. With --dialog summary|checks: the Open dialog on MODEL.
+#include "app/lab_page.h"
 #include "app/live_panels.h"
 #include "app/main_window.h"
 #include "widgets/chat_panel.h"
@@ -12,11 +14,13 @@
 #include <QCommandLineParser>
 #include <QFile>
 #include <QFileInfo>
+#include <QPushButton>
 #include <QSettings>
 #include <QTemporaryDir>
 #include <QTimer>
 
 #include <cstdio>
+#include <utility>
 
 using namespace kvscope;
 
@@ -96,6 +100,70 @@ void shootDialog(MainWindow& window, const QString& model, const QString& page, 
     poll->start(50);
 }
 
+/// Runs the lab's experiments one after another, then takes the picture with the last one in front.
+class LabPhotographer : public QObject
+{
+public:
+    LabPhotographer(MainWindow& window, QString out, QStringList settings, QString shown)
+        : m_window(window)
+        , m_out(std::move(out))
+        , m_settings(std::move(settings))
+        , m_shown(std::move(shown))
+    {
+        window.showWorkspace(Workspace::Lab);
+        connect(&window.engine(), &EngineBridge::modelOpened, this, [this] {
+            if (!std::exchange(m_isOpen, true))
+                QTimer::singleShot(200, this, [this] { next(); });
+        });
+        connect(&window.lab(), &LabPage::runningChanged, this, [this](bool isRunning) {
+            if (!isRunning)
+                QTimer::singleShot(50, this, [this] { next(); });
+        });
+    }
+
+private:
+    /// "positions:length=1024,second=linear:2": a kind, and fields of its form; ";" between
+    /// lengths.
+    void next()
+    {
+        if (m_settings.isEmpty()) {
+            if (!m_shown.isEmpty())
+                choose(m_shown);
+            QTimer::singleShot(kSettleMilliseconds, this, [this] {
+                QCoreApplication::exit(m_window.grab().save(m_out) ? 0 : 1);
+            });
+            return;
+        }
+        const QString setting = m_settings.takeFirst();
+        choose(setting.section(':', 0, 0));
+        LabPanel& panel = *m_window.lab().panel;
+        LabForm& form = panel.form().form(panel.form().kind());
+        for (const QString& field : setting.section(':', 1).split(',', Qt::SkipEmptyParts))
+            form.put(field.section('=', 0, 0), field.section('=', 1).replace(';', ','));
+        auto* poll = new QTimer(this); // for the plan
+        connect(poll, &QTimer::timeout, this, [this, poll] {
+            LabPanel& waiting = *m_window.lab().panel;
+            if (!waiting.startButton()->isEnabled() || !waiting.hasPlan())
+                return;
+            poll->deleteLater();
+            m_window.lab().start();
+        });
+        poll->start(400);
+    }
+    void choose(const QString& name)
+    {
+        for (const LabKind kind : kLabKinds)
+            if (labTitle(kind).toLower() == name)
+                m_window.lab().panel->list().choose(kind);
+    }
+
+    MainWindow& m_window;
+    QString m_out;
+    QStringList m_settings;
+    QString m_shown;
+    bool m_isOpen = false;
+};
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -111,7 +179,12 @@ int main(int argc, char** argv)
     const QCommandLineOption most("max", "new tokens", "N", "64");
     const QCommandLineOption pin("pin", "position to select", "N", "-1");
     const QCommandLineOption page("dialog", "the Open dialog: summary or checks", "PAGE");
-    parser.addOptions({theme, size, ask, attach, most, pin, page});
+    const QCommandLineOption experiment("lab",
+                                        "an experiment and its fields; may be repeated: "
+                                        "positions:length=1024,second=linear:2",
+                                        "WHAT");
+    const QCommandLineOption shown("show", "the experiment in front", "NAME");
+    parser.addOptions({theme, size, ask, attach, most, pin, page, experiment, shown});
     parser.addHelpOption();
     parser.process(application);
     if (parser.positionalArguments().size() != 2)
@@ -135,6 +208,13 @@ int main(int argc, char** argv)
     if (parser.isSet(page)) {
         shootDialog(window, parser.positionalArguments().first(), parser.value(page),
                     parser.positionalArguments().last());
+        return QApplication::exec();
+    }
+    if (parser.isSet(experiment)) {
+        window.lab().setRecordFolder(home.path());
+        const LabPhotographer photographer(window, parser.positionalArguments().last(),
+                                           parser.values(experiment), parser.value(shown));
+        window.openModel(parser.positionalArguments().first());
         return QApplication::exec();
     }
     const Photographer photographer(window, parser.positionalArguments().last(), parser.values(ask),

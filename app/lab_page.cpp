@@ -1,0 +1,387 @@
+#include "app/lab_page.h"
+
+#include "engine/session/experiment_command_line.h"
+#include "widgets/lab_command_line.h"
+#include "widgets/lab_latency_plots.h"
+#include "widgets/lab_limits_panel.h"
+#include "widgets/lab_panel.h"
+#include "widgets/lab_plan_form.h"
+#include "widgets/lab_plan_table.h"
+#include "widgets/lab_positions_plot.h"
+#include "widgets/lab_progress.h"
+#include "widgets/lab_use_plot.h"
+#include "widgets/number_format.h"
+#include "widgets/plot_header.h"
+
+#include <QDateTime>
+#include <QDir>
+#include <QFileInfo>
+#include <QLabel>
+#include <QRegularExpression>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QStandardPaths>
+
+#include <cmath>
+#include <utility>
+
+namespace kvscope {
+namespace {
+
+/// Rotations that most models can be given, besides their own.
+const char* const kRotaries[] = {"plain",     "linear:2",  "linear:4",
+                                 "dynamic:2", "dynamic:4", "yarn:4"};
+
+QSplitter* split(QWidget* above, QWidget* below)
+{
+    auto* splitter = new QSplitter(Qt::Vertical);
+    splitter->setChildrenCollapsible(false);
+    splitter->addWidget(above);
+    splitter->addWidget(below);
+    splitter->setStretchFactor(0, 3);
+    splitter->setStretchFactor(1, 2);
+    return splitter;
+}
+
+/// FNV-1a, folded to 16 bits: tells a few settings of one person apart by name.
+QString shortHash(const std::string& text)
+{
+    std::uint64_t hash = 14695981039346656037ULL;
+    for (const char byte : text)
+        hash = (hash ^ static_cast<unsigned char>(byte)) * 1099511628211ULL;
+    hash ^= hash >> 32;
+    hash ^= hash >> 16;
+    return QString::number(hash & 0xFFFF, 16).rightJustified(4, '0');
+}
+
+QString signedNats(double value)
+{
+    return (value < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) +
+           QString::number(std::abs(value), 'f', 2);
+}
+
+} // namespace
+
+LabPage::LabPage(Session& session, QObject* parent)
+    : QObject(parent)
+    , panel(new LabPanel)
+    , results(new QStackedWidget)
+    , headers(new QStackedWidget)
+    , positions(new PositionsPlot(PositionsPlot::Shows::Loss))
+    , difference(new PositionsPlot(PositionsPlot::Shows::Difference))
+    , firstToken(new FirstTokenPlot)
+    , decodeStep(new DecodeStepPlot)
+    , use(new UsePlot)
+    , limits(new LimitsPanel)
+    , m_session(session)
+    , m_recordFolder(QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation) +
+                     "/kvscope")
+{
+    buildViews();
+    connectPanel();
+    QStringList rotaries;
+    for (const char* rotary : kRotaries)
+        rotaries.append(rotary);
+    panel->form().setRotaryChoices(rotaries);
+    panel->setUnavailable(tr("No model open: experiments run on the open one."));
+    showKind(LabKind::Limits);
+}
+
+void LabPage::buildViews()
+{
+    auto* limitsHeader = new PlotHeader(
+        {tr("Limits"), tr("what a context costs by length, batch 1"), tr("arithmetic")});
+    limitsHeader->setSurface(&Theme::dockTitle);
+    const auto add = [this](QWidget* view, QWidget* header) {
+        results->addWidget(view);
+        headers->addWidget(header);
+    };
+    // In the order of kLabKinds.
+    add(limits, limitsHeader);
+    difference->hide();
+    QWidget* positionsHeader = positions->takeHeader();
+    add(split(positions, difference), positionsHeader);
+    QWidget* latencyHeader = firstToken->takeHeader();
+    add(split(firstToken, decodeStep), latencyHeader);
+    QWidget* useHeader = use->takeHeader();
+    add(use, useHeader);
+    headers->setFixedHeight(positionsHeader->sizeHint().height());
+}
+
+void LabPage::connectPanel()
+{
+    connect(panel, &LabPanel::kindChosen, this, &LabPage::showKind);
+    connect(panel, &LabPanel::planWanted, this, &LabPage::askForPlan);
+    connect(panel, &LabPanel::startWanted, this, &LabPage::start);
+    connect(panel, &LabPanel::pauseWanted, this, &LabPage::pause);
+    connect(panel, &LabPanel::resumeWanted, this, &LabPage::resume);
+    connect(panel, &LabPanel::cancelWanted, this, &LabPage::cancel);
+    for (PlotPanel* plot : {static_cast<PlotPanel*>(positions), static_cast<PlotPanel*>(difference),
+                            static_cast<PlotPanel*>(firstToken),
+                            static_cast<PlotPanel*>(decodeStep), static_cast<PlotPanel*>(use)})
+        connect(plot, &PlotPanel::exportFailed, this, &LabPage::showFailure);
+    connect(limits, &PaintedPanel::exportFailed, this, &LabPage::showFailure);
+}
+
+void LabPage::setRecordFolder(const QString& folder)
+{
+    m_recordFolder = folder;
+    askForPlan();
+}
+
+void LabPage::showModel(const ModelDescription& model)
+{
+    m_model = model;
+    for (const LabKind kind : kLabKinds)
+        panel->list().setState(kind, LabState::NotRun);
+    positions->clear();
+    difference->clear();
+    firstToken->clear();
+    decodeStep->clear();
+    use->clear();
+    limits->clear();
+    for (PlotPanel* plot : {static_cast<PlotPanel*>(positions), static_cast<PlotPanel*>(difference),
+                            static_cast<PlotPanel*>(firstToken),
+                            static_cast<PlotPanel*>(decodeStep), static_cast<PlotPanel*>(use)})
+        plot->setModel(model);
+    panel->form().suggestLengths(model.trainedPositions);
+    panel->setUnavailable({});
+    setState(LabState::NotRun);
+    askForPlan();
+}
+
+QString LabPage::usualRecord(const ExperimentRequest& request) const
+{
+    const LabKind kind = panel->form().kind();
+    QString model = QString::fromStdString(m_model ? m_model->name : std::string()).toLower();
+    model.replace(QRegularExpression(QStringLiteral("[^a-z0-9]+")), QStringLiteral("-"));
+    // What can be gone on with has a name of its settings; the others one of their moment.
+    const bool isResumed = kind != LabKind::Latency && kind != LabKind::Use;
+    ExperimentRequest unrecorded = request;
+    unrecorded.recordPath.clear();
+    const QString tail =
+        isResumed ? shortHash(experimentCommandLine({}, unrecorded))
+                  : QDateTime::currentDateTime().toString(QStringLiteral("yyyyMMdd-hhmmss"));
+    return QStringLiteral("%1/%2-%3-%4.jsonl")
+        .arg(m_recordFolder, QString::fromStdString(experimentName(request.experiment)),
+             model.left(40), tail);
+}
+
+void LabPage::askForPlan()
+{
+    if (!m_model)
+        return;
+    if (!panel->form().problem().isEmpty()) {
+        panel->setUnavailable({}); // says what is wrong
+        return;
+    }
+    if (panel->state() != LabState::Running && panel->state() != LabState::Paused)
+        panel->setUsualRecord(usualRecord(panel->request()));
+    m_planId = m_session.planExperiment(panel->request());
+}
+
+void LabPage::start()
+{
+    if (!m_model || isRunning() || !panel->form().problem().isEmpty())
+        return;
+    m_runningKind = panel->form().kind();
+    if (m_runningKind == LabKind::Latency || m_runningKind == LabKind::Use)
+        panel->setUsualRecord(usualRecord(panel->request())); // of this moment
+    m_runningRequest = panel->request();
+    if (!m_runningRequest.recordPath.empty()) {
+        const QFileInfo record(QString::fromStdString(m_runningRequest.recordPath));
+        if (record.absolutePath() == QDir(m_recordFolder).absolutePath())
+            QDir().mkpath(m_recordFolder); // ours to make; a folder that was typed is not
+    }
+    m_runningId = m_session.runExperiment(m_runningRequest);
+    panel->progress().clear();
+    panel->setNotes({});
+    if (m_runningKind == LabKind::Latency) {
+        firstToken->clear();
+        decodeStep->clear();
+    }
+    setState(LabState::Running);
+    Q_EMIT runningChanged(true);
+}
+
+void LabPage::pause()
+{
+    m_session.pauseExperiment();
+    panel->progress().setPaused(tr("Pauses behind what runs now."));
+}
+
+void LabPage::resume()
+{
+    m_session.resumeExperiment();
+}
+
+void LabPage::cancel()
+{
+    m_session.cancelExperiment();
+}
+
+void LabPage::showKind(LabKind kind)
+{
+    const auto index = static_cast<int>(kind);
+    results->setCurrentIndex(std::min(index, results->count() - 1));
+    headers->setCurrentIndex(std::min(index, headers->count() - 1));
+    // One experiment runs at a time: another form shows only that it waits.
+    if (isRunning())
+        panel->setState(panel->list().state(m_runningKind));
+    Q_EMIT kindChosen(kind);
+}
+
+void LabPage::setState(LabState state, const QString& figure)
+{
+    panel->list().setState(m_runningKind, state, figure);
+    panel->setState(state);
+}
+
+void LabPage::end(LabState state, const QString& figure)
+{
+    m_runningId = 0;
+    panel->progress().setPaused({});
+    setState(state, figure);
+    Q_EMIT recordingChanged({});
+    Q_EMIT runningChanged(false);
+    askForPlan();
+}
+
+void LabPage::showEvent(const LabEvent& event)
+{
+    if (const auto* planned = std::get_if<ExperimentPlanned>(&event.what))
+        return show(*planned, event.experiment);
+    if (event.experiment != m_runningId || m_runningId == 0)
+        return; // of a run that was given up
+    std::visit(
+        [this](const auto& what) {
+            using What = std::decay_t<decltype(what)>;
+            if constexpr (std::is_same_v<What, ExperimentCancelled>)
+                end(LabState::Stopped, tr("stopped"));
+            else if constexpr (std::is_same_v<What, ExperimentResumed>) {
+                panel->progress().setPaused({});
+                setState(LabState::Running, panel->list().figure(m_runningKind));
+            } else if constexpr (requires { show(what); })
+                show(what);
+            else if constexpr (!std::is_same_v<What, ExperimentPlanned>)
+                showPart(what);
+        },
+        event.what);
+}
+
+void LabPage::show(const ExperimentPlanned& planned, std::uint64_t id)
+{
+    if (id == m_planId)
+        panel->setPlan(planned.plan);
+}
+
+void LabPage::show(const ExperimentStarted& started)
+{
+    panel->commandLine().setCommand(QString::fromStdString(started.commandLine));
+    std::vector<LabNote> notes;
+    for (const std::string& note : started.notes)
+        notes.push_back({LabNote::Kind::Plain, QString::fromStdString(note)});
+    panel->setNotes(std::move(notes));
+    if (!started.request.recordPath.empty() && m_runningKind != LabKind::Limits)
+        Q_EMIT recordingChanged(
+            tr("recording %1")
+                .arg(QFileInfo(QString::fromStdString(started.request.recordPath)).fileName()));
+}
+
+void LabPage::show(const ExperimentProgress& progress)
+{
+    panel->progress().setProgress(progress.share, progress.secondsGone, progress.secondsLeft,
+                                  QString::fromStdString(progress.what));
+    if (panel->state() == LabState::Running && progress.share < 1.0)
+        panel->list().setState(m_runningKind, LabState::Running,
+                               tr("%1 %").arg(static_cast<int>(100.0 * progress.share)));
+}
+
+void LabPage::show(const ExperimentPaused& paused)
+{
+    using Reason = ExperimentPaused::Reason;
+    if (paused.reason == Reason::Chat) {
+        panel->progress().setPaused(tr("A message is answered first."));
+        return;
+    }
+    const QString why = paused.reason == Reason::Record
+                            ? tr("Paused: %1").arg(QString::fromStdString(paused.message))
+                            : tr("Paused.");
+    panel->progress().setPaused(why);
+    if (paused.reason == Reason::Record)
+        panel->setNotes({{LabNote::Kind::Bad, tr("%1 Nothing recorded is lost; Resume tries again.")
+                                                  .arg(QString::fromStdString(paused.message))}});
+    setState(LabState::Paused, tr("paused"));
+}
+
+void LabPage::show(const ExperimentFinished& finished)
+{
+    showReport(finished.report);
+    end(LabState::Done, figureOf(finished.report));
+}
+
+void LabPage::show(const ExperimentFailed& failure)
+{
+    const QString message = QString::fromStdString(failure.message);
+    end(LabState::Failed, tr("failed"));
+    showFailure(message);
+}
+
+void LabPage::showFailure(const QString& message)
+{
+    panel->setNotes({{LabNote::Kind::Bad, message}});
+}
+
+void LabPage::showPart(const LabNews& news)
+{
+    if (const auto* begun = std::get_if<PositionsBegun>(&news)) {
+        positions->begin(*begun);
+        difference->begin(*begun);
+        difference->setVisible(positions->numSeries() == 2);
+    } else if (const auto* scored = std::get_if<PositionsScored>(&news)) {
+        positions->add(*scored);
+        difference->add(*scored);
+    } else if (const auto* row = std::get_if<FirstTokenRow>(&news))
+        firstToken->add(*row);
+    else if (const auto* step = std::get_if<DecodeStepRow>(&news))
+        decodeStep->add(*step);
+    else if (const auto* segment = std::get_if<UseSegment>(&news))
+        use->add(*segment);
+}
+
+void LabPage::showReport(const ExperimentReport& report)
+{
+    if (const auto* one = std::get_if<std::shared_ptr<const PositionsReport>>(&report)) {
+        positions->setReport(*one);
+        difference->setReport(*one);
+    } else if (const auto* latency = std::get_if<std::shared_ptr<const LatencyReport>>(&report)) {
+        firstToken->setReport(*latency);
+        decodeStep->setReport(*latency);
+    } else if (const auto* used = std::get_if<std::shared_ptr<const UseReport>>(&report))
+        use->setReport(*used);
+    else if (const auto* costs = std::get_if<std::shared_ptr<const LimitsReport>>(&report))
+        limits->setReport(*costs);
+}
+
+QString LabPage::figureOf(const ExperimentReport& report) const
+{
+    if (const auto* one = std::get_if<std::shared_ptr<const PositionsReport>>(&report)) {
+        const PositionsSeries& first = (*one)->series.front();
+        return (first.behaves() ? tr("behaves, %1") : tr("rises %1")).arg(signedNats(first.rise()));
+    }
+    if (const auto* latency = std::get_if<std::shared_ptr<const LatencyReport>>(&report)) {
+        double longest = 0.0;
+        for (const FirstTokenRow& row : (*latency)->firstToken)
+            if (!row.isSkipped())
+                longest = row.bestSeconds;
+        return secondsText(longest);
+    }
+    if (const auto* used = std::get_if<std::shared_ptr<const UseReport>>(&report))
+        return tr("%1 nats").arg(signedNats((*used)->gain.mean));
+    if (const auto* costs = std::get_if<std::shared_ptr<const LimitsReport>>(&report))
+        if ((*costs)->budget && !(*costs)->budget->isUnbounded)
+            return tr("fits %1").arg(countText((*costs)->budget->longestContext));
+    return {};
+}
+
+} // namespace kvscope

@@ -1,0 +1,96 @@
+#pragma once
+
+#include "engine/session/session.h"
+#include "engine/session/session_event.h"
+#include "widgets/lab_experiment_list.h"
+
+#include <QObject>
+#include <QString>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+
+class QStackedWidget;
+class QWidget;
+
+namespace kvscope {
+
+class DecodeStepPlot;
+class FirstTokenPlot;
+class LabPanel;
+class LimitsPanel;
+class PositionsPlot;
+class UsePlot;
+
+/// The lab's widgets wired to the session: what a person plans and starts goes there, what
+/// experiments tell comes back into their views. Knows nothing of docks.
+class LabPage : public QObject
+{
+    Q_OBJECT
+public:
+    /// Makes the widgets without a parent; the window that shows them adopts them.
+    /// \param session  outlives it
+    explicit LabPage(Session& session, QObject* parent = nullptr);
+
+    LabPanel* panel = nullptr;
+    QStackedWidget* results = nullptr; ///< a view a kind, the chosen one in front
+    QStackedWidget* headers = nullptr; ///< their headers, for the dock's title bar
+
+    PositionsPlot* positions = nullptr;
+    PositionsPlot* difference = nullptr;
+    FirstTokenPlot* firstToken = nullptr;
+    DecodeStepPlot* decodeStep = nullptr;
+    UsePlot* use = nullptr;
+    LimitsPanel* limits = nullptr;
+
+    void showModel(const ModelDescription& model);
+    void showEvent(const LabEvent& event);
+    /// A chat is answered meanwhile, or not: nothing is lost by it.
+    bool isRunning() const { return m_runningId != 0; }
+    /// Where records go: DOCUMENTS/kvscope, unless told otherwise.
+    void setRecordFolder(const QString& folder);
+
+public Q_SLOTS:
+    void start();
+    void pause();
+    void resume();
+    void cancel();
+
+Q_SIGNALS:
+    void runningChanged(bool isRunning);
+    void kindChosen(kvscope::LabKind kind);
+    /// "recording needle-smollm2.jsonl"; empty: nothing is recorded now.
+    void recordingChanged(const QString& text);
+
+private:
+    void buildViews();
+    void connectPanel();
+    void askForPlan();
+    void showKind(LabKind kind);
+    QString usualRecord(const ExperimentRequest& request) const;
+    void setState(LabState state, const QString& figure = {});
+    void end(LabState state, const QString& figure);
+
+    void show(const ExperimentPlanned& planned, std::uint64_t id);
+    void show(const ExperimentStarted& started);
+    void show(const ExperimentProgress& progress);
+    void show(const ExperimentPaused& paused);
+    void show(const ExperimentFinished& finished);
+    void show(const ExperimentFailed& failure);
+    void showFailure(const QString& message);
+    void showPart(const LabNews& news);
+    void showReport(const ExperimentReport& report);
+    QString figureOf(const ExperimentReport& report) const;
+
+    Session& m_session;
+    std::optional<ModelDescription> m_model;
+    QString m_recordFolder;
+    std::uint64_t m_planId = 0;    ///< the newest asked for
+    std::uint64_t m_runningId = 0; ///< 0: none
+    LabKind m_runningKind = LabKind::Limits;
+    ExperimentRequest m_runningRequest;
+};
+
+} // namespace kvscope

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "engine/lab/positions_report.h"
+#include "engine/lab/run_record.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kvscope {
+
+/// The kind of a record's line that holds some losses in a row.
+inline constexpr std::string_view kPositionsKind = "chunk";
+/// Such a line. \param series  which rotary scheme: 0, 1
+RecordJson scoredJson(std::size_t series, const std::string& rotary, const ScoredPositions& part);
+/// The losses of one scheme that a resumed record holds; nothing where some are missing.
+std::optional<std::vector<double>> recordedLosses(const RunRecord& record, std::size_t series,
+                                                  std::size_t numPositions);
+
+} // namespace kvscope

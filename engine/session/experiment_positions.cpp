@@ -1,0 +1,128 @@
+#include "engine/base/errors.h"
+#include "engine/base/units.h"
+#include "engine/lab/positions.h"
+#include "engine/lab/positions_record.h"
+#include "engine/lab/report_json.h"
+#include "engine/lab/run_record_identity.h"
+#include "engine/model/rotary_override.h"
+#include "engine/session/experiment_command_line.h"
+#include "engine/session/experiment_run.h"
+#include "engine/session/experiment_text.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace kvscope {
+namespace {
+
+constexpr std::size_t kMostSchemes = 2; // side by side, with their difference
+
+/// The rotary schemes of a text, one after the other.
+class PositionsRun
+{
+public:
+    PositionsRun(ExperimentContext& context, const PositionsExperiment& experiment)
+        : m_context(context)
+        , m_rotaries(rotariesOf(context.model().opened, experiment))
+    {
+        m_options.chunkTokens = experiment.chunkTokens;
+        m_options.numBins = experiment.numBins;
+        m_options.isWhole = experiment.isWhole;
+        if (m_rotaries.size() > kMostSchemes)
+            throw ArgumentError("at most two rotary schemes are compared");
+        for (const std::string& rotary : m_rotaries) // a wrong second one is told before the first
+            withRotary(context.model().checkpoint, rotary);
+        m_ids = experimentIds(context.model(), experiment.text);
+    }
+
+    PositionsReport run()
+    {
+        const OpenModel& model = m_context.model();
+        requirePositionsRunnable(*model.decoder, std::ssize(m_ids));
+        m_context.planCache(cacheBytesNeeded(model.context->cache(), std::ssize(m_ids)));
+        for (std::size_t i = 0; i < m_rotaries.size(); ++i) {
+            // The open model's own scheme needs no second decoder.
+            const auto other = m_rotaries[i] == model.opened.rotary
+                                   ? nullptr
+                                   : decoderWithRotary(model, m_rotaries[i], m_context.stop());
+            Decoder& decoder = other ? *other : *model.decoder;
+            if (i == 0)
+                m_context.begin(decoder, settings());
+            m_series.push_back(scheme(decoder, i));
+        }
+        return positionsReport(std::move(m_series));
+    }
+
+private:
+    RecordJson settings() const
+    {
+        return {{"length", m_ids.size()},
+                {"ids_hash", idsHash(m_ids)},
+                {"chunk", m_options.chunkTokens},
+                {"whole", m_options.isWhole},
+                {"ropes", m_rotaries}};
+    }
+
+    PositionsSeries scheme(Decoder& decoder, std::size_t index)
+    {
+        const ModelConfig& config = decoder.config();
+        const PositionsSeries frame = positionsSeries(config, {}, m_options);
+        m_context.emit(PositionsBegun{index, std::ssize(m_ids), frame.rotary,
+                                      frame.trainedPositions, frame.extendedPositions,
+                                      frame.window});
+        if (m_context.record() != nullptr)
+            if (auto nll = recordedLosses(*m_context.record(), index, m_ids.size() - 1)) {
+                m_context.emit(PositionsScored{index, {0, *nll}});
+                return positionsSeries(config, std::move(*nll), m_options);
+            }
+        const double away = m_context.secondsAway();
+        PositionsSeries series = measurePositions(decoder, m_ids, m_options,
+                                                  observer(index, frame.rotary), m_context.stop());
+        series.seconds = std::max(0.0, series.seconds - (m_context.secondsAway() - away));
+        m_context.model().timedScoring.add(config, std::ssize(m_ids), series.seconds);
+        return series;
+    }
+
+    PositionsObserver observer(std::size_t index, const std::string& rotary)
+    {
+        PositionsObserver observer;
+        observer.scored = [this, index, rotary](const ScoredPositions& part) {
+            m_context.append(kPositionsKind, scoredJson(index, rotary, part));
+            m_context.emit(PositionsScored{index, part});
+        };
+        observer.stepped = [this](const MixedKVCache& cache) { m_context.showCache(cache); };
+        observer.progressed = [this, index, rotary](const PrefillProgress& progress) {
+            // The schemes to come take as long as this one.
+            const double whole = progress.secondsElapsed + progress.secondsLeft;
+            const double count = static_cast<double>(m_rotaries.size());
+            const double left =
+                progress.secondsLeft + whole * (count - 1.0 - static_cast<double>(index));
+            const double share = (static_cast<double>(index) +
+                                  (whole > 0.0 ? progress.secondsElapsed / whole : 1.0)) /
+                                 count;
+            m_context.tell(share, left,
+                           rotary + ": " + formatCount(progress.doneTokens) + " of " +
+                               formatCount(progress.totalTokens) + " tokens");
+            m_context.between();
+        };
+        return observer;
+    }
+
+    ExperimentContext& m_context;
+    std::vector<std::string> m_rotaries;
+    PositionsOptions m_options;
+    std::vector<TokenId> m_ids;
+    std::vector<PositionsSeries> m_series;
+};
+
+} // namespace
+
+ExperimentReport runPositions(ExperimentContext& context, const PositionsExperiment& experiment)
+{
+    const auto report =
+        std::make_shared<const PositionsReport>(PositionsRun(context, experiment).run());
+    context.finishRecord(positionsJson(*report, Losses::LeftOut));
+    return report;
+}
+
+} // namespace kvscope

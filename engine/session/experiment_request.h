@@ -1,0 +1,89 @@
+#pragma once
+
+#include "engine/lab/sweep_request.h"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace kvscope {
+
+/// Text that losses are taken on. It is never repeated: its second time round would score as a
+/// copy.
+struct LabText
+{
+    std::string file;        ///< UTF-8; empty: the built-in prose
+    std::int64_t length = 0; ///< tokens from the start; 0: all of it
+
+    bool operator==(const LabText&) const = default;
+};
+
+/// What contexts cost, by arithmetic.
+struct LimitsExperiment
+{
+    std::vector<std::int64_t> lengths; ///< tokens; none: doublings to the advertised length
+    double budgetGib = 0.0; ///< for weights and cache; 0: the weights and what is free now
+
+    bool operator==(const LimitsExperiment&) const = default;
+};
+
+/// Loss by position, under one or two rotary schemes.
+struct PositionsExperiment
+{
+    LabText text;
+    std::int64_t chunkTokens = 512;    ///< 0: one shot
+    std::int64_t numBins = 0;          ///< of equal width; 0: doubling, the last octave halved
+    bool isWhole = false;              ///< see PositionsOptions
+    std::vector<std::string> rotaries; ///< at most two, "" being the open model's; none: its own
+
+    bool operator==(const PositionsExperiment&) const = default;
+};
+
+/// Time to first token and decode step by length.
+struct LatencyExperiment
+{
+    std::vector<std::int64_t> lengths{256, 512, 1024, 2048}; ///< tokens
+    std::int64_t chunkTokens = 512;                          ///< 0: one shot alone
+    std::int64_t repeats = 3;
+    std::int64_t decodeSteps = 16;
+
+    bool operator==(const LatencyExperiment&) const = default;
+};
+
+/// Whether distant text lowers the loss.
+struct UseExperiment
+{
+    LabText text;
+    std::int64_t numSegments = 8;
+    std::int64_t chunkTokens = 512; ///< 0: a segment in one
+
+    bool operator==(const UseExperiment&) const = default;
+};
+
+/// Needle, pairs of facts, or passkey.
+struct SweepSettings
+{
+    SweepRequest request;
+};
+
+using Experiment = std::variant<LimitsExperiment, PositionsExperiment, LatencyExperiment,
+                                UseExperiment, SweepSettings>;
+
+/// An experiment, and where it is kept.
+struct ExperimentRequest
+{
+    Experiment experiment;
+    /// A JSON-lines record, see RunRecord; empty: nowhere. Limits are not recorded.
+    std::string recordPath;
+    /// Goes on with a record of this very run where there is one; false: a record that is there
+    /// is an error.
+    bool resumes = true;
+    std::uint64_t seed = 0; ///< of everything random
+};
+
+/// "limits", "positions", "latency", "use", "needle", "needle-pairs", "passkey": the command of
+/// kvscope-cli, and what records call it.
+std::string experimentName(const Experiment& experiment);
+
+} // namespace kvscope

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "engine/session/experiment_context.h"
+#include "engine/session/lab_event.h"
+
+namespace kvscope {
+
+/// Runs the experiment of the context's request to its end, telling its parts.
+/// \returns the report for ExperimentFinished
+/// \throws EngineError, Stopped
+ExperimentReport runExperiment(ExperimentContext& context);
+
+// One function a kind; runExperiment() chooses.
+ExperimentReport runLimits(ExperimentContext& context, const LimitsExperiment& experiment);
+ExperimentReport runPositions(ExperimentContext& context, const PositionsExperiment& experiment);
+ExperimentReport runLatency(ExperimentContext& context, const LatencyExperiment& experiment);
+ExperimentReport runUse(ExperimentContext& context, const UseExperiment& experiment);
+ExperimentReport runSweep(ExperimentContext& context, const SweepSettings& settings);
+
+/// The empty map of a sweep on the open model, with what cannot be run.
+/// \throws EngineError as Sweep
+SweepReport plannedSweep(const OpenModel& model, const SweepRequest& request);
+
+/// A trial's prompt, made again. \throws EngineError as Sweep
+TrialPrompt promptOfTrial(const OpenModel& model, const SweepRequest& request,
+                          const SweepTrial& trial);
+
+/// The report of LimitsExperiment on the open model; also its plan, as it costs nothing.
+LimitsReport limitsOf(const OpenModel& model, const LimitsExperiment& experiment);
+
+/// Another decoder of the open model's file, rotated otherwise. Weights that are used where they
+/// lie in the file are not held twice.
+/// \throws ArgumentError for a rotation that this model cannot have; MemoryError, Stopped
+std::unique_ptr<Decoder> decoderWithRotary(const OpenModel& model, const std::string& rotary,
+                                           std::stop_token stop);
+
+} // namespace kvscope

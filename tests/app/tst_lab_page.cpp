@@ -1,0 +1,226 @@
+#include "app/lab_page.h"
+#include "app/live_panels.h"
+#include "app/main_window.h"
+#include "engine/lab/run_record.h"
+#include "tests/support/golden_json.h"
+#include "widgets/chat_panel.h"
+#include "widgets/context_gauge.h"
+#include "widgets/lab_command_line.h"
+#include "widgets/lab_latency_plots.h"
+#include "widgets/lab_panel.h"
+#include "widgets/lab_plan_form.h"
+#include "widgets/lab_plan_table.h"
+#include "widgets/lab_positions_plot.h"
+
+#include <QAction>
+#include <QDockWidget>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSettings>
+#include <QStackedWidget>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include <fstream>
+
+using namespace kvscope;
+
+// The Lab workspace of the window, with the real engine behind it.
+class TestLabPage : public QObject
+{
+    Q_OBJECT
+
+    QTemporaryDir m_home;
+    std::unique_ptr<MainWindow> m_window;
+
+    LabPage& lab() { return m_window->lab(); }
+    LabPanel& panel() { return *m_window->lab().panel; }
+    QString prose() const { return m_home.filePath("prose.txt"); }
+
+    /// A window with the tiny model that reads texts, in its Lab workspace.
+    void openReadingModel()
+    {
+        m_window = std::make_unique<MainWindow>(WindowOptions{});
+        lab().setRecordFolder(m_home.filePath("runs"));
+        m_window->show();
+        m_window->showWorkspace(Workspace::Lab);
+        QSignalSpy opened(&m_window->engine(), &EngineBridge::modelOpened);
+        OpenRequest request;
+        request.path = goldenPath("hf/llama");
+        request.tokenizerFile = goldenPath("tokenizers/json/contiguous.json");
+        m_window->engine().session().open(request);
+        QTRY_COMPARE(opened.count(), 1);
+    }
+
+    void choosePositions(std::int64_t tokens, std::int64_t chunk)
+    {
+        panel().list().choose(LabKind::Positions);
+        LabForm& form = panel().form().form(LabKind::Positions);
+        form.setText("text", prose());
+        form.setNumber("length", tokens);
+        form.setNumber("chunk", chunk);
+    }
+
+private Q_SLOTS:
+    void initTestCase()
+    {
+        QSettings::setDefaultFormat(QSettings::IniFormat);
+        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_home.path());
+        QCoreApplication::setOrganizationName("kvscope-test");
+        QCoreApplication::setApplicationName("kvscope-test-lab");
+        std::ofstream out(prose().toStdString());
+        for (int i = 0; i < 200; ++i)
+            out << "The ferry left the quay at " << i << " and nobody saw where it went. ";
+    }
+    void init() { QSettings().clear(); }
+    void cleanup() { m_window.reset(); }
+
+    void workspacesAreSavedArrangements()
+    {
+        m_window = std::make_unique<MainWindow>(WindowOptions{});
+        m_window->show();
+        QCOMPARE(m_window->workspace(), Workspace::Live);
+        const auto isShown = [this](const char* name) {
+            return !m_window->findChild<QDockWidget*>(name)->isHidden();
+        };
+        QVERIFY(isShown("chat") && isShown("memory") && !isShown("experiment"));
+        m_window->action("Lab")->trigger();
+        QCOMPARE(m_window->workspace(), Workspace::Lab);
+        QVERIFY(isShown("experiment") && isShown("result") && !isShown("memory"));
+        m_window->findChild<QDockWidget*>("globalLayers")->hide();
+        m_window->action("Live")->trigger();
+        QVERIFY(isShown("memory") && isShown("globalLayers") && !isShown("result"));
+        m_window->action("Lab")->trigger();
+        QVERIFY(!isShown("globalLayers") && isShown("result")); // as it was left
+        m_window->resetLayout();
+        QVERIFY(isShown("globalLayers"));
+        m_window->close();
+        m_window = std::make_unique<MainWindow>(WindowOptions{});
+        QCOMPARE(m_window->workspace(), Workspace::Lab); // where it was closed
+        QVERIFY(m_window->action("Lab")->isChecked());
+    }
+
+    void withoutAModelItSaysSo()
+    {
+        m_window = std::make_unique<MainWindow>(WindowOptions{});
+        m_window->showWorkspace(Workspace::Lab);
+        QVERIFY(!panel().startButton()->isEnabled());
+        QVERIFY(panel().startButton()->toolTip().contains("No model open"));
+    }
+
+    void aPlanIsShownBeforeTheStart()
+    {
+        openReadingModel();
+        choosePositions(256, 32);
+        QTRY_COMPARE(panel().planTable().exportTable().rows.size(), 1);
+        QTRY_VERIFY(panel().commandLine().command().contains("--length 256"));
+        QVERIFY(panel().commandLine().command().startsWith("kvscope-cli positions "));
+        QVERIFY(panel().commandLine().command().contains("--resume"));
+        panel().form().form(LabKind::Positions).setText("text", m_home.filePath("missing.txt"));
+        QTRY_VERIFY(!panel().startButton()->isEnabled());
+        QTRY_VERIFY(panel().startButton()->toolTip().contains("missing.txt"));
+    }
+
+    void positionsRunAndAreRecorded()
+    {
+        openReadingModel();
+        choosePositions(256, 32);
+        panel().form().form(LabKind::Positions).setText("second", "linear:2");
+        QTRY_COMPARE(panel().planTable().exportTable().rows.size(), 2);
+        panel().startButton()->click();
+        QCOMPARE(panel().list().state(LabKind::Positions), LabState::Running);
+        QTRY_COMPARE(panel().list().state(LabKind::Positions), LabState::Done);
+        QVERIFY(panel().list().figure(LabKind::Positions).contains(QChar('0')) ||
+                panel().list().figure(LabKind::Positions).contains("s"));
+        QCOMPARE(lab().positions->numSeries(), std::size_t{2});
+        QVERIFY(!lab().difference->isHidden());
+        QVERIFY(lab().positions->csv().contains(",bin,"));
+        const QStringList records = QDir(m_home.filePath("runs")).entryList({"positions-*.jsonl"});
+        QCOMPARE(records.size(), 1);
+        const auto record = readRunRecord((m_home.filePath("runs/") + records[0]).toStdString());
+        QCOMPARE(record.events.size(), std::size_t{16});
+        // The same plan again is read from its record, at once.
+        panel().startButton()->click();
+        QTRY_COMPARE(panel().list().state(LabKind::Positions), LabState::Done);
+        QVERIFY(!panel().notes().empty());
+        QVERIFY(panel().notes()[0].text.contains("recorded parts"));
+    }
+
+    void latencyFillsBothPlots()
+    {
+        openReadingModel();
+        panel().list().choose(LabKind::Latency);
+        LabForm& form = panel().form().form(LabKind::Latency);
+        form.setText("lengths", "8, 16, 32");
+        form.setNumber("repeats", 1);
+        form.setNumber("steps", 2);
+        QTRY_COMPARE(panel().planTable().exportTable().rows.size(), 3);
+        panel().startButton()->click();
+        QTRY_COMPARE_WITH_TIMEOUT(panel().list().state(LabKind::Latency), LabState::Done, 30000);
+        QTRY_COMPARE(lab().firstToken->readout().rows.size(), std::size_t{3});
+        QTRY_COMPARE(lab().decodeStep->readout().rows.size(), std::size_t{3});
+    }
+
+    void aRunPausesResumesAndIsCancelled()
+    {
+        openReadingModel();
+        choosePositions(4096, 16); // takes a while on any machine
+        QTRY_VERIFY(panel().startButton()->isEnabled() &&
+                    panel().planTable().exportTable().rows.size() == 1);
+        panel().startButton()->click();
+        panel().pauseButton()->click();
+        QTRY_COMPARE(panel().list().state(LabKind::Positions), LabState::Paused);
+        QCOMPARE(panel().pauseButton()->text(), QString("Resume"));
+        panel().pauseButton()->click();
+        QTRY_COMPARE(panel().list().state(LabKind::Positions), LabState::Running);
+        panel().cancelButton()->click();
+        QTRY_VERIFY(panel().list().state(LabKind::Positions) == LabState::Stopped ||
+                    panel().list().state(LabKind::Positions) == LabState::Done);
+        QVERIFY(!lab().isRunning());
+        QVERIFY(panel().startButton()->isVisible());
+    }
+
+    void theChatsGaugeDoesNotFollowAnExperiment()
+    {
+        openReadingModel();
+        choosePositions(2048, 16);
+        QTRY_VERIFY(panel().planTable().exportTable().rows.size() == 1);
+        panel().startButton()->click();
+        panel().pauseButton()->click();
+        QTRY_COMPARE(panel().list().state(LabKind::Positions), LabState::Paused);
+        QTRY_COMPARE(m_window->engine().session().takeSnapshot()->phase, Phase::Lab);
+        QVERIFY(!m_window->panels().chat->gauge().accessibleDescription().contains("2,0"));
+        panel().cancelButton()->click();
+        QTRY_VERIFY(!lab().isRunning());
+    }
+
+    void aFailureIsSaidInThePanel()
+    {
+        openReadingModel();
+        choosePositions(256, 32);
+        QTRY_COMPARE(panel().planTable().exportTable().rows.size(), 1);
+        panel().recordField()->setText("/no/such/folder/at/all.jsonl");
+        panel().startButton()->click();
+        QTRY_COMPARE(panel().list().state(LabKind::Positions), LabState::Failed);
+        QVERIFY(panel().notes().front().text.contains("/no/such/folder"));
+        QCOMPARE(panel().notes().front().kind, LabNote::Kind::Bad);
+    }
+
+    void anotherModelClearsTheResults()
+    {
+        openReadingModel();
+        choosePositions(64, 32);
+        QTRY_COMPARE(panel().planTable().exportTable().rows.size(), 1);
+        panel().startButton()->click();
+        QTRY_COMPARE(panel().list().state(LabKind::Positions), LabState::Done);
+        QSignalSpy opened(&m_window->engine(), &EngineBridge::modelOpened);
+        m_window->openModel(QString::fromStdString(goldenPath("gptosslite/tiny_a")));
+        QTRY_COMPARE(opened.count(), 1);
+        QCOMPARE(panel().list().state(LabKind::Positions), LabState::NotRun);
+        QCOMPARE(lab().positions->numSeries(), std::size_t{0});
+        QTRY_VERIFY(panel().startButton()->toolTip().contains("no usable tokenizer"));
+    }
+};
+
+QTEST_MAIN(TestLabPage)
+#include "tst_lab_page.moc"

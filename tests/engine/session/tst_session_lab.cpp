@@ -1,0 +1,550 @@
+#include "engine/lab/positions.h"
+#include "engine/lab/run_record.h"
+#include "engine/session/session.h"
+#include "tests/support/golden_json.h"
+#include "tests/support/lab_log.h"
+#include "tests/support/models.h"
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sys/resource.h>
+
+using namespace kvscope;
+
+namespace {
+
+constexpr std::int64_t kTokens = 160;
+constexpr std::int64_t kChunk = 16;
+
+/// The tiny llama with a tokenizer of bytes and a few merges, so that it reads texts and chats.
+OpenRequest readingModel()
+{
+    OpenRequest request;
+    request.path = goldenPath("hf/llama");
+    request.tokenizerFile = goldenPath("tokenizers/json/contiguous.json");
+    return request;
+}
+
+ChatRequest question()
+{
+    ChatRequest request;
+    request.messages = {{ChatRole::User, "Where is the key?"}};
+    request.sampling.temperature = 0.0;
+    request.sampling.maxNewTokens = 4;
+    return request;
+}
+
+QString text(const std::string& one)
+{
+    return QString::fromStdString(one);
+}
+
+} // namespace
+
+// Experiments on the engine thread: their events in order, pausing, chats meanwhile, records.
+class TestSessionLab : public QObject
+{
+    Q_OBJECT
+
+    std::unique_ptr<QTemporaryDir> m_folder;
+    std::unique_ptr<LabLog> m_log;
+    std::unique_ptr<Session> m_session;
+
+    std::string file(const char* name) const { return m_folder->filePath(name).toStdString(); }
+    std::string prose() const { return file("prose.txt"); }
+
+    ExperimentRequest positions(std::vector<std::string> rotaries = {},
+                                std::int64_t chunk = kChunk) const
+    {
+        PositionsExperiment experiment;
+        experiment.text = {prose(), kTokens};
+        experiment.chunkTokens = chunk;
+        experiment.rotaries = std::move(rotaries);
+        return {experiment, {}, true, 0};
+    }
+
+    void open(const OpenRequest& request = readingModel())
+    {
+        m_session->open(request);
+        QVERIFY(m_log->waitFor<ModelOpened>().has_value());
+    }
+    std::shared_ptr<const PositionsReport> positionsReportOf(const ExperimentRequest& request)
+    {
+        m_session->runExperiment(request);
+        const auto finished = m_log->waitFor<ExperimentFinished>();
+        return finished ? std::get<std::shared_ptr<const PositionsReport>>(finished->report)
+                        : nullptr;
+    }
+    QString failureOf(const ExperimentRequest& request)
+    {
+        m_session->runExperiment(request);
+        const auto failed = m_log->waitFor<ExperimentFailed>();
+        return failed ? text(failed->message) : QString();
+    }
+
+private Q_SLOTS:
+    void init()
+    {
+        m_folder = std::make_unique<QTemporaryDir>();
+        std::ofstream out(prose());
+        for (int i = 0; i < 60; ++i)
+            out << "The ferry left the quay at " << i << " and nobody saw where it went. ";
+        out.close();
+        m_log = std::make_unique<LabLog>();
+        m_session = std::make_unique<Session>(m_log->callbacks());
+    }
+    void cleanup()
+    {
+        m_session.reset();
+        m_log.reset();
+    }
+
+    void positionsTellTheirPartsInOrder()
+    {
+        open();
+        const auto report = positionsReportOf(positions());
+        QVERIFY(report != nullptr);
+        QVERIFY(m_log->placeOf<ExperimentStarted>() < m_log->placeOf<PositionsBegun>());
+        QVERIFY(m_log->placeOf<PositionsBegun>() < m_log->placeOf<PositionsScored>());
+        QVERIFY(m_log->placeOf<PositionsScored>() < m_log->placeOf<ExperimentFinished>());
+        QCOMPARE(m_log->all<PositionsBegun>()[0].tokens, kTokens);
+        QCOMPARE(m_log->all<PositionsBegun>()[0].trainedPositions, 512);
+        std::vector<double> told;
+        for (const PositionsScored& part : m_log->all<PositionsScored>()) {
+            QCOMPARE(part.scored.firstPosition, static_cast<std::int64_t>(told.size()));
+            told.insert(told.end(), part.scored.nll.begin(), part.scored.nll.end());
+        }
+        QCOMPARE(std::ssize(told), kTokens - 1);
+        QCOMPARE(report->series[0].nll, told);
+        const ExperimentProgress last = m_log->all<ExperimentProgress>().back();
+        QCOMPARE(last.share, 1.0);
+        QCOMPARE(last.secondsLeft, 0.0);
+        for (const ExperimentProgress& progress : m_log->all<ExperimentProgress>())
+            QVERIFY(progress.share >= 0.0 && progress.share <= 1.0);
+    }
+
+    void twoSchemesEndWithTheirDifference()
+    {
+        open();
+        const auto report = positionsReportOf(positions({"", "linear:4"}));
+        QVERIFY(report != nullptr);
+        QCOMPARE(report->series.size(), std::size_t{2});
+        QVERIFY(text(report->series[1].rotary).contains("linear x4"));
+        QVERIFY(!report->differences.empty());
+        QVERIFY(report->series[0].nll != report->series[1].nll);
+        QCOMPARE(m_log->all<PositionsBegun>().back().series, std::size_t{1});
+    }
+
+    void latencyTellsItsRowsAndKeepsARecord()
+    {
+        open();
+        LatencyExperiment latency;
+        latency.lengths = {8, 16, 32};
+        latency.chunkTokens = 8;
+        latency.repeats = 2;
+        latency.decodeSteps = 3;
+        m_session->runExperiment({latency, file("latency.jsonl"), true, 0});
+        const auto finished = m_log->waitFor<ExperimentFinished>();
+        QVERIFY(finished.has_value());
+        const auto report = std::get<std::shared_ptr<const LatencyReport>>(finished->report);
+        QCOMPARE(report->firstToken.size(), std::size_t{5}); // one shot thrice, chunks twice
+        QCOMPARE(m_log->all<FirstTokenRow>().size(), std::size_t{5});
+        QCOMPARE(m_log->all<DecodeStepRow>().size(), std::size_t{3});
+        QVERIFY(report->bandwidthBytesPerSecond > 0.0);
+        const RunRecordContent record = readRunRecord(file("latency.jsonl"));
+        QCOMPARE(text(record.header.at("experiment")), QString("latency"));
+        QCOMPARE(record.events.size(), std::size_t{13}); // ten prefills, three decodes
+        QVERIFY(record.summary.has_value());
+    }
+
+    void useTellsItsSegments()
+    {
+        open();
+        UseExperiment use;
+        use.text = {prose(), kTokens};
+        use.numSegments = 4;
+        use.chunkTokens = kChunk;
+        m_session->runExperiment({use, file("use.jsonl"), true, 0});
+        const auto finished = m_log->waitFor<ExperimentFinished>();
+        QVERIFY(finished.has_value());
+        const auto report = std::get<std::shared_ptr<const UseReport>>(finished->report);
+        QCOMPARE(m_log->all<UseSegment>().size(), std::size_t{4});
+        QVERIFY(report->firstSegmentAgrees());
+        QCOMPARE(readRunRecord(file("use.jsonl")).events.size(), std::size_t{4});
+    }
+
+    void limitsAreArithmeticAndRecordNothing()
+    {
+        open(); // no tokenizer is needed for them, but a model is
+        m_session->runExperiment({LimitsExperiment{{64, 256}, 1.0}, file("limits.jsonl"), true, 0});
+        const auto finished = m_log->waitFor<ExperimentFinished>();
+        QVERIFY(finished.has_value());
+        const auto report = std::get<std::shared_ptr<const LimitsReport>>(finished->report);
+        QCOMPARE(report->rows.size(), std::size_t{2});
+        QCOMPARE(report->rows[1].tokens, 256);
+        QCOMPARE(report->budget->budgetBytes, std::uint64_t{1} << 30);
+        QVERIFY(!std::filesystem::exists(file("limits.jsonl")));
+    }
+
+    void aPauseTakesEffectBehindTheChunk()
+    {
+        open();
+        m_log->onFirst<PositionsScored>([this] { m_session->pauseExperiment(); });
+        m_session->runExperiment(positions());
+        const auto paused = m_log->waitFor<ExperimentPaused>();
+        QVERIFY(paused.has_value());
+        QVERIFY(paused->reason == ExperimentPaused::Reason::Asked);
+        QTest::qWait(30);
+        QCOMPARE(m_log->all<PositionsScored>().size(), std::size_t{1});
+        m_session->resumeExperiment();
+        const auto finished = m_log->waitFor<ExperimentFinished>();
+        QVERIFY(finished.has_value());
+        QVERIFY(m_log->placeOf<ExperimentResumed>() > m_log->placeOf<ExperimentPaused>());
+        QCOMPARE(m_log->all<PositionsScored>().size(), std::size_t{kTokens / kChunk});
+        QVERIFY2(finished->seconds < 0.03 + 20.0, "the pause is not time gone");
+    }
+
+    void pausedTimeIsNotTimeGone()
+    {
+        open();
+        m_log->onFirst<PositionsScored>([this] { m_session->pauseExperiment(); });
+        m_session->runExperiment(positions());
+        QVERIFY(m_log->waitFor<ExperimentPaused>().has_value());
+        const auto waited = std::chrono::milliseconds(400);
+        QTest::qWait(static_cast<int>(waited.count()));
+        const auto before = std::chrono::steady_clock::now();
+        m_session->resumeExperiment();
+        const auto finished = m_log->waitFor<ExperimentFinished>();
+        QVERIFY(finished.has_value());
+        const std::chrono::duration<double> after = std::chrono::steady_clock::now() - before;
+        // At most what ran after the pause, and the chunk before it.
+        QVERIFY2(finished->seconds < after.count() + 0.3,
+                 qPrintable(QString::number(finished->seconds)));
+        const auto report = std::get<std::shared_ptr<const PositionsReport>>(finished->report);
+        QVERIFY(report->series[0].seconds <= finished->seconds);
+    }
+
+    void aCancelledOneEndsAndTheNextRuns()
+    {
+        open();
+        m_log->onFirst<PositionsScored>([this] { m_session->cancelExperiment(); });
+        m_session->runExperiment(positions());
+        QVERIFY(m_log->waitFor<ExperimentCancelled>().has_value());
+        QVERIFY(m_log->all<PositionsScored>().size() < kTokens / kChunk);
+        QCOMPARE(m_log->all<ExperimentFinished>().size(), std::size_t{0});
+        QVERIFY(positionsReportOf(positions()) != nullptr);
+    }
+
+    void aPausedOneMayBeCancelledAndOnesThatWaitGoToo()
+    {
+        open();
+        m_log->onFirst<PositionsScored>([this] { m_session->pauseExperiment(); });
+        m_session->runExperiment(positions());
+        m_session->runExperiment(positions());
+        QVERIFY(m_log->waitFor<ExperimentPaused>().has_value());
+        m_session->cancelExperiment();
+        QVERIFY(m_log->waitFor<ExperimentCancelled>(2).has_value());
+        QCOMPARE(m_log->all<ExperimentCancelled>().size(), std::size_t{2});
+        QTRY_COMPARE(m_session->takeSnapshot()->phase, Phase::Idle);
+    }
+
+    void aChatIsAnsweredBetweenChunksAndChangesNothing()
+    {
+        open();
+        const auto alone = positionsReportOf(positions());
+        m_log->clear();
+        m_log->onFirst<PositionsScored>([this] { m_session->generate(question()); });
+        const auto report = positionsReportOf(positions());
+        QVERIFY(alone != nullptr && report != nullptr);
+        const auto paused = m_log->waitFor<ExperimentPaused>();
+        QVERIFY(paused && paused->reason == ExperimentPaused::Reason::Chat);
+        QVERIFY(m_log->placeOf<ExperimentPaused>() < m_log->placeOf<GenerationStarted>());
+        QVERIFY(m_log->placeOf<GenerationFinished>() < m_log->placeOf<ExperimentResumed>());
+        QVERIFY(m_log->placeOf<ExperimentResumed>() < m_log->placeOf<ExperimentFinished>());
+        QCOMPARE(m_log->all<GenerationFinished>()[0].summary.ids.size(), std::size_t{4});
+        QCOMPARE(report->series[0].nll, alone->series[0].nll);
+    }
+
+    void aChatWhilePausedIsAnsweredAndItStaysPaused()
+    {
+        open();
+        m_log->onFirst<PositionsScored>([this] { m_session->pauseExperiment(); });
+        m_session->runExperiment(positions());
+        QVERIFY(m_log->waitFor<ExperimentPaused>().has_value());
+        m_session->generate(question());
+        QVERIFY(m_log->waitFor<GenerationFinished>().has_value());
+        QTest::qWait(20);
+        QCOMPARE(m_log->all<PositionsScored>().size(), std::size_t{1});
+        m_session->resumeExperiment();
+        QVERIFY(m_log->waitFor<ExperimentFinished>().has_value());
+    }
+
+    void stoppingAChatDoesNotEndTheExperiment()
+    {
+        open();
+        ChatRequest endless = question();
+        endless.sampling.maxNewTokens = 100'000;
+        endless.sampling.stopsAtEndTokens = false;
+        m_log->onFirst<PositionsScored>([&] { m_session->generate(endless); });
+        m_session->runExperiment(positions());
+        QVERIFY(m_log->waitFor<TokenGenerated>().has_value());
+        m_session->stopGenerating();
+        QVERIFY(m_log->waitFor<ExperimentFinished>().has_value());
+        QCOMPARE(m_log->all<GenerationFinished>()[0].summary.finish, FinishReason::Cancelled);
+    }
+
+    void theChatsContextIsNotTouched()
+    {
+        open();
+        ChatRequest request = question();
+        m_session->generate(request);
+        const auto first = m_log->waitFor<GenerationFinished>();
+        QVERIFY(first.has_value());
+        QVERIFY(positionsReportOf(positions()) != nullptr);
+        QTRY_COMPARE(m_session->takeSnapshot()->phase, Phase::Idle);
+        const auto held = m_session->takeSnapshot()->cache.contextLength;
+        QVERIFY(held > 0 && held < kTokens);
+        m_log->clear();
+        request.messages.push_back({ChatRole::Assistant, first->summary.text});
+        request.messages.push_back({ChatRole::User, "And now?"});
+        m_session->generate(request);
+        QVERIFY(m_log->waitFor<GenerationFinished>().has_value());
+        QCOMPARE(m_log->all<GenerationStarted>()[0].keptTokens, held);
+    }
+
+    void snapshotsShowTheExperimentsCache()
+    {
+        open();
+        QTest::qWait(20); // so that a snapshot is due
+        m_log->onFirst<ExperimentProgress>([this] { m_session->pauseExperiment(); });
+        m_session->runExperiment(positions());
+        QVERIFY(m_log->waitFor<ExperimentPaused>().has_value());
+        const auto snapshot = m_session->takeSnapshot();
+        QCOMPARE(snapshot->phase, Phase::Lab);
+        QCOMPARE(snapshot->cache.contextLength, kChunk);
+    }
+
+    void aRecordIsResumedSchemeByScheme()
+    {
+        open();
+        ExperimentRequest request = positions({"", "linear:2"});
+        request.recordPath = file("positions.jsonl");
+        // Ends within the second scheme.
+        std::size_t begun = 0;
+        m_log->onFirst<ExperimentStarted>([] {});
+        m_session->runExperiment(request);
+        const auto whole = m_log->waitFor<ExperimentFinished>();
+        QVERIFY(whole.has_value());
+        const RunRecordContent record = readRunRecord(request.recordPath);
+        QCOMPARE(record.events.size(), std::size_t{2 * kTokens / kChunk});
+        // As a kill leaves it: the first scheme whole, the second begun, the last line cut.
+        std::ifstream in(request.recordPath);
+        std::string kept;
+        for (std::string line; std::getline(in, line) && begun < kTokens / kChunk + 3; ++begun)
+            kept += line + '\n';
+        std::ofstream(request.recordPath) << kept << "{\"line\":\"event\",\"ki";
+        m_log->clear();
+        m_session->runExperiment(request);
+        const auto resumed = m_log->waitFor<ExperimentFinished>();
+        QVERIFY(resumed.has_value());
+        const auto notes = m_log->all<ExperimentStarted>()[0].notes;
+        QCOMPARE(notes.size(), std::size_t{2});
+        QVERIFY(text(notes[0]).contains("cut off"));
+        // The recorded scheme comes in one piece.
+        QCOMPARE(m_log->all<PositionsScored>()[0].scored.nll.size(), std::size_t{kTokens - 1});
+        const auto first = std::get<std::shared_ptr<const PositionsReport>>(whole->report);
+        const auto second = std::get<std::shared_ptr<const PositionsReport>>(resumed->report);
+        QCOMPARE(second->series[0].nll, first->series[0].nll);
+        QCOMPARE(second->series[1].nll, first->series[1].nll);
+    }
+
+    void aRecordOfAnotherRunIsRefusedByName()
+    {
+        open();
+        ExperimentRequest request = positions();
+        request.recordPath = file("positions.jsonl");
+        QVERIFY(positionsReportOf(request) != nullptr);
+        ExperimentRequest other = positions({}, 32);
+        other.recordPath = request.recordPath;
+        const QString message = failureOf(other);
+        QVERIFY2(message.contains("chunk"), qPrintable(message));
+        m_log->clear();
+        request.resumes = false; // a record that is there is not written over
+        QVERIFY(failureOf(request).contains("positions.jsonl"));
+    }
+
+    void aFullDiskPausesAndNothingIsLost()
+    {
+        open();
+        ExperimentRequest request = positions();
+        request.recordPath = file("positions.jsonl");
+        struct rlimit old = {};
+        ::getrlimit(RLIMIT_FSIZE, &old);
+        const auto oldHandler = std::signal(SIGXFSZ, SIG_IGN);
+        const struct rlimit tight = {2500, old.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &tight);
+        m_session->runExperiment(request);
+        const auto paused = m_log->waitFor<ExperimentPaused>();
+        ::setrlimit(RLIMIT_FSIZE, &old);
+        std::signal(SIGXFSZ, oldHandler);
+        QVERIFY(paused.has_value());
+        QVERIFY(paused->reason == ExperimentPaused::Reason::Record);
+        QVERIFY2(text(paused->message).contains("cannot be written"), paused->message.c_str());
+        m_session->resumeExperiment();
+        QVERIFY(m_log->waitFor<ExperimentFinished>().has_value());
+        const RunRecordContent record = readRunRecord(request.recordPath);
+        QCOMPARE(record.events.size(), std::size_t{kTokens / kChunk});
+        QVERIFY(record.summary.has_value() && !record.hasCutLine);
+    }
+
+    void whatCannotBeRunFailsInOneSentence_data()
+    {
+        QTest::addColumn<QString>("what");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("no such text") << "no text"
+                                      << "nowhere.txt";
+        QTest::newRow("a folder for a text") << "folder"
+                                             << "not a regular file";
+        QTest::newRow("not UTF-8") << "latin"
+                                   << "not UTF-8 text (byte 3)";
+        QTest::newRow("an empty text") << "empty"
+                                       << "two tokens or more, the text has 0";
+        QTest::newRow("a shorter text than asked for") << "short"
+                                                       << "a smaller length";
+        QTest::newRow("three schemes") << "three"
+                                       << "at most two";
+        QTest::newRow("a scheme that is none") << "scheme"
+                                               << "sideways";
+        QTest::newRow("no length") << "no length"
+                                   << "at least one length";
+        QTest::newRow("a length below one") << "negative"
+                                            << "-5 is not positive";
+        QTest::newRow("segments too short") << "segments"
+                                            << "tokens a segment";
+    }
+    void whatCannotBeRunFailsInOneSentence()
+    {
+        QFETCH(QString, what);
+        QFETCH(QString, says);
+        open();
+        std::ofstream(file("latin.txt")) << "caf\xE9";
+        std::ofstream(file("empty.txt")) << "";
+        PositionsExperiment loss;
+        loss.text = {prose(), kTokens};
+        LatencyExperiment latency;
+        UseExperiment use;
+        use.text = {prose(), 20};
+        ExperimentRequest request;
+        if (what == "no text")
+            loss.text.file = file("nowhere.txt");
+        else if (what == "folder")
+            loss.text.file = m_folder->path().toStdString();
+        else if (what == "latin")
+            loss.text.file = file("latin.txt");
+        else if (what == "empty")
+            loss.text = {file("empty.txt"), 0};
+        else if (what == "short")
+            loss.text.length = 1'000'000;
+        else if (what == "three")
+            loss.rotaries = {"", "plain", "linear:2"};
+        else if (what == "scheme")
+            loss.rotaries = {"", "sideways"};
+        else if (what == "no length")
+            latency.lengths.clear();
+        else if (what == "negative")
+            latency.lengths = {8, -5};
+        request.experiment = loss;
+        if (what == "no length" || what == "negative")
+            request.experiment = latency;
+        if (what == "segments")
+            request.experiment = use;
+        const QString message = failureOf(request);
+        QVERIFY2(message.contains(says), qPrintable(message));
+        m_session->planExperiment(request);
+        const auto planned = m_log->waitFor<ExperimentPlanned>();
+        QVERIFY(planned.has_value());
+        QCOMPARE(text(planned->plan.refusal), message); // known before the start
+        QTRY_COMPARE(m_session->takeSnapshot()->phase, Phase::Idle);
+    }
+
+    void withoutAModelOrTokenizerItSaysSo()
+    {
+        QCOMPARE(failureOf(positions()), QString("no model is open"));
+        m_log->clear();
+        OpenRequest mute;
+        mute.path = goldenPath("gptosslite/tiny_a");
+        open(mute);
+        QVERIFY(failureOf(positions()).contains("no usable tokenizer"));
+    }
+
+    void aPlanSaysWhatWillBeRun()
+    {
+        open();
+        LatencyExperiment latency;
+        latency.lengths = {32, 8, 32, 1024};
+        latency.chunkTokens = 16;
+        latency.repeats = 2;
+        m_session->planExperiment({latency, file("latency.jsonl"), true, 0});
+        const auto planned = m_log->waitFor<ExperimentPlanned>();
+        QVERIFY(planned.has_value());
+        const ExperimentPlan& plan = planned->plan;
+        QVERIFY2(plan.refusal.empty(), plan.refusal.c_str());
+        QCOMPARE(plan.rows.size(), std::size_t{3});
+        QCOMPARE(text(plan.rows[0].label), QString("8"));
+        QCOMPARE(plan.tokens, 2 * 8 + 2 * 2 * 32 + 2 * 2 * 1024);
+        QVERIFY(plan.rows[2].isBeyondTrained && !plan.rows[1].isBeyondTrained);
+        QCOMPARE(plan.seconds, 0.0);
+        QVERIFY(text(plan.basis).contains("nothing was timed"));
+        QVERIFY(text(plan.commandLine).startsWith("kvscope-cli latency "));
+        QVERIFY(!std::filesystem::exists(file("latency.jsonl")));
+    }
+
+    void aPlanEstimatesByWhatWasTimed()
+    {
+        open();
+        LatencyExperiment latency;
+        latency.lengths = {32, 64};
+        latency.repeats = 1;
+        latency.decodeSteps = 1;
+        // A disturbed run does not count, so it may take several.
+        for (int i = 0; i < 20 && (m_log->all<ExperimentPlanned>().empty() ||
+                                   m_log->all<ExperimentPlanned>().back().plan.seconds == 0.0);
+             ++i) {
+            m_session->runExperiment({latency, {}, true, 0});
+            QVERIFY(m_log->waitFor<ExperimentFinished>(i + 1).has_value());
+            m_session->planExperiment(positions());
+            QVERIFY(m_log->waitFor<ExperimentPlanned>(i + 1).has_value());
+        }
+        const ExperimentPlan plan = m_log->all<ExperimentPlanned>().back().plan;
+        QVERIFY(plan.seconds > 0.0);
+        QVERIFY(text(plan.basis).contains("timed prefill"));
+    }
+
+    void openingAnotherModelGivesItUp()
+    {
+        open();
+        m_log->onFirst<PositionsScored>([this] { m_session->pauseExperiment(); });
+        m_session->runExperiment(positions());
+        QVERIFY(m_log->waitFor<ExperimentPaused>().has_value());
+        m_session->open(readingModel());
+        QVERIFY(m_log->waitFor<ExperimentCancelled>().has_value());
+        QVERIFY(m_log->waitFor<ModelOpened>(2).has_value());
+    }
+
+    void destroyingTheSessionWhilePausedJoins()
+    {
+        open();
+        m_log->onFirst<PositionsScored>([this] { m_session->pauseExperiment(); });
+        m_session->runExperiment(positions());
+        QVERIFY(m_log->waitFor<ExperimentPaused>().has_value());
+        m_session.reset();
+        QVERIFY(true); // reached: the thread was joined
+    }
+};
+
+QTEST_GUILESS_MAIN(TestSessionLab)
+#include "tst_session_lab.moc"
