@@ -33,15 +33,7 @@ void ChatRun::run(std::uint64_t generation, const ChatRequest& request, const st
     }
     const TokenizedText& prompt = *fitting;
     // Refused before anything changes: the chat's cache stays as it was.
-<<<<<<< HEAD
-    requireCacheFits(*m_model.decoder, m_model.context->cache(),
-                     static_cast<std::int64_t>(prompt.ids.size()));
-=======
     requireRoom(std::ssize(prompt.ids));
-    m_model.context->reusePrefix(prompt.ids);
-    announce(prompt, m_dropped);
-
->>>>>>> 9de697b (lab: experiments on the engine thread, told part by part)
     GenerationRequest work;
     work.prompt = prompt.ids;
     work.sampling = request.sampling;
@@ -81,7 +73,7 @@ void ChatRun::requireRoom(std::int64_t tokens) const
     if (m_reservedBytes == 0 || !freeNow || !m_model.decoder->device().is_cpu())
         return;
     const std::uint64_t needed = cacheBytesNeeded(cache, tokens);
-    if (needed + m_reservedBytes > *freeNow + cache.allocatedBytes())
+    if (needed + m_reservedBytes > *freeNow + cache.touchedBytes())
         throw MemoryError("a context of " + formatCount(tokens) + " tokens needs " +
                           formatBytes(needed) + " of cache; " + formatBytes(m_reservedBytes) +
                           " of the " + formatBytes(*freeNow) +
@@ -111,7 +103,7 @@ std::optional<TokenizedText> ChatRun::fitted(const ChatRequest& request)
     if (!toDrop) // no room for a whole answer, but the last message itself may fit
         toDrop = m_model.prompter->messagesToDrop(request.messages, limit - 1);
     if (!toDrop || *toDrop == 0) {
-        if (m_model.isLimitChosen)
+        if (m_model.opened.contextLimit > 0)
             throw ArgumentError("the message alone makes a prompt of " + formatCount(length) +
                                 " tokens, the maximum context chosen when opening is " +
                                 formatCount(limit));

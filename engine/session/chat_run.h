@@ -41,11 +41,8 @@ private:
     /// The prompt of the messages that fit; nothing where the person gave the run up.
     std::optional<TokenizedText> fitted(const ChatRequest& request);
     std::int64_t roomLimit(const ChatRequest& request) const;
-<<<<<<< HEAD
     void tellBeyond(std::int64_t length, std::int64_t positions);
-=======
     void requireRoom(std::int64_t tokens) const;
->>>>>>> 9de697b (lab: experiments on the engine thread, told part by part)
     void announce(const TokenizedText& prompt, std::int64_t dropped);
     GenerationObserver observer();
     void publish(Phase phase);

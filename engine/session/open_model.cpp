@@ -99,9 +99,8 @@ OpenModel openModel(const OpenRequest& request,
         model.prompter.emplace(makeChatPrompter(*model.tokenizer, model.checkpoint->tokenizer));
     model.endTokens = endTokensFor(*model.checkpoint, model.tokenizer.get(),
                                    model.prompter ? &model.prompter->chatTemplate() : nullptr);
-    model.isLimitChosen = request.contextLimit > 0;
-    model.contextLimit =
-        model.isLimitChosen ? request.contextLimit : model.checkpoint->config.extendedPositions;
+    model.contextLimit = request.contextLimit > 0 ? request.contextLimit
+                                                  : model.checkpoint->config.extendedPositions;
     return model;
 }
 

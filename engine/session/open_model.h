@@ -29,12 +29,7 @@ struct OpenModel
     std::optional<Context> context;
     TokenizedText known;               ///< what the context's ids spell, for the next turn
     std::int64_t contextLimit = 0;     ///< positions; 0: the file states none
-<<<<<<< HEAD
-    bool isLimitChosen = false;        ///< by the person, so that it is not passed
-    std::string rotaryOverride;        ///< as chosen; empty: the file's own
-=======
     OpenRequest opened;                ///< as asked for
->>>>>>> 9de697b (lab: experiments on the engine thread, told part by part)
     std::uint64_t processBaseline = 0; ///< resident bytes just before opening
     TimedPrefills timedPrefills;       ///< on this model so far, undisturbed ones
     TimedPrefills timedScoring;        ///< prefills that computed every position's loss

@@ -1,12 +1,14 @@
 #include "engine/session/session.h"
 
 #include "engine/base/errors.h"
+#include "engine/base/memory_reading.h"
 #include "engine/session/chat_run.h"
 #include "engine/session/failure_text.h"
 #include "engine/session/session_impl.h"
 
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
 #include <chrono>
 #include <sys/resource.h>
 #include <utility>
@@ -62,7 +64,11 @@ std::stop_token Session::Impl::begin(const SessionCommand& command)
 
 void Session::Impl::run(const SessionCommand& command, const std::stop_token& stop)
 {
-    std::visit([&](const auto& one) { execute(one, stop); }, command);
+    try {
+        std::visit([&](const auto& one) { execute(one, stop); }, command);
+    } catch (...) { // not the command, which tells its own failures, but what it ends with
+        emit(Notice{failureFromCurrentException().message, 0});
+    }
 }
 
 void Session::Impl::loop(const std::stop_token& quit)
@@ -122,6 +128,7 @@ void Session::Impl::execute(const OpenRequest& request, const std::stop_token& s
         const auto now = Clock::now();
         if (now - told < std::chrono::milliseconds(50) && done != total)
             return;
+        tellDropped(); // a message that was stopped meanwhile ends now, not after the opening
         told = now;
         const double elapsed = std::chrono::duration<double>(now - begin).count();
         const double left =
@@ -136,7 +143,11 @@ void Session::Impl::execute(const OpenRequest& request, const std::stop_token& s
         // The old model stays until the new one is whole, so that a failure or a cancel loses
         // nothing.
         OpenModel opened = openModel(request, progress, stop);
+        const std::uint64_t withBoth = readProcessMemory().resident;
         model.reset();
+        // What was resident before opening, less what belonged to the model before.
+        const std::uint64_t released = withBoth - std::min(withBoth, readProcessMemory().resident);
+        opened.processBaseline -= std::min(opened.processBaseline, released);
         model.emplace(std::move(opened));
         publisher.setWeights(model->decoder->weightBytes(), model->processBaseline);
         publisher.state().prefillTokensPerSecond = 0.0;
