@@ -117,6 +117,7 @@ SweepPromptPanel::SweepPromptPanel(QWidget* parent)
     column->addWidget(m_header);
     column->addWidget(m_text, 1);
     column->addLayout(below);
+    column->addStretch(0); // keeps the header at the top while no trial is shown
     setFocusProxy(m_text);
     connect(m_choice, &QButtonGroup::idClicked, this, [this] { showPrompt(); });
     clear();

@@ -23,7 +23,10 @@
 namespace kvscope {
 namespace {
 
-constexpr int kNarrowestAnswer = 90; ///< pixels
+constexpr int kItemsChoice = 2; ///< those before it are TrialFilter
+/// Pixels that names and answers keep; what is cut is in their tooltips.
+constexpr int kNarrowestName = 84;
+constexpr int kNarrowestAnswer = 80;
 
 } // namespace
 
@@ -32,8 +35,8 @@ SweepTrialsPanel::SweepTrialsPanel(QWidget* parent)
     , m_trials(new SweepTrialsModel(this))
     , m_items(new SweepItemsModel(this))
     , m_header(new PlotHeader({}, this))
-    , m_views(m_header->addChoice({tr("Trials"), tr("By fact")}, tr("What the rows are")))
-    , m_filters(m_header->addChoice({tr("All"), tr("Wrong")}, tr("Which trials are shown")))
+    , m_choice(
+          m_header->addChoice({tr("All"), tr("Wrong"), tr("By fact")}, tr("What the rows are")))
     , m_stack(new QStackedWidget(this))
     , m_trialsView(new QTableView)
     , m_itemsView(new QTableView)
@@ -47,11 +50,14 @@ SweepTrialsPanel::SweepTrialsPanel(QWidget* parent)
     column->setSpacing(0);
     column->addWidget(m_header);
     column->addWidget(m_stack, 1);
+    column->addStretch(0); // keeps the header at the top while there are no rows
     setFocusProxy(m_stack);
-    connect(m_views, &QButtonGroup::idClicked, this,
-            [this](int id) { setView(static_cast<TrialsView>(id)); });
-    connect(m_filters, &QButtonGroup::idClicked, this,
-            [this](int id) { setFilter(static_cast<TrialFilter>(id)); });
+    connect(m_choice, &QButtonGroup::idClicked, this, [this](int id) {
+        if (id == kItemsChoice)
+            return setView(TrialsView::Items);
+        setFilter(static_cast<TrialFilter>(id));
+        setView(TrialsView::Trials);
+    });
     connect(m_trialsView->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
             &SweepTrialsPanel::onCurrentRow);
     fill();
@@ -109,7 +115,8 @@ void SweepTrialsPanel::clear()
 
 void SweepTrialsPanel::setFilter(TrialFilter filter)
 {
-    m_filters->button(static_cast<int>(filter))->setChecked(true);
+    if (currentView() == TrialsView::Trials)
+        m_choice->button(static_cast<int>(filter))->setChecked(true);
     const QScopedValueRollback filling(m_isFilling, true);
     m_trials->setFilter(filter);
     fill();
@@ -117,9 +124,10 @@ void SweepTrialsPanel::setFilter(TrialFilter filter)
 
 void SweepTrialsPanel::setView(TrialsView view)
 {
-    m_views->button(static_cast<int>(view))->setChecked(true);
+    const int choice =
+        view == TrialsView::Items ? kItemsChoice : static_cast<int>(m_trials->filter());
+    m_choice->button(choice)->setChecked(true);
     m_stack->setCurrentIndex(static_cast<int>(view));
-    m_filters->button(0)->parentWidget()->setEnabled(view == TrialsView::Trials);
     describe();
     m_stack->setVisible(hasRows());
     fitColumns();
@@ -158,7 +166,7 @@ void SweepTrialsPanel::fill()
             if (m_trialsView->currentIndex().row() != *row) // selecting scrolls there
                 m_trialsView->selectRow(*row);
     const bool hasKeys = m_report && m_report->experiment == "passkey";
-    m_views->button(1)->setText(hasKeys ? tr("By key") : tr("By fact"));
+    m_choice->button(kItemsChoice)->setText(hasKeys ? tr("By key") : tr("By fact"));
     describe();
     m_stack->setVisible(hasRows());
     fitColumns();
@@ -172,7 +180,7 @@ void SweepTrialsPanel::describe()
     if (currentView() == TrialsView::Items)
         question = tr("found over all lengths and depths");
     else if (cell && cell->score.trials > 0)
-        question = tr("%1: %2, Wilson 95 % %3")
+        question = tr("%1: %2, %3")
                        .arg(cellName(*m_report, *m_key), scoreText(cell->score),
                             intervalText(cell->interval));
     else if (cell)
@@ -183,21 +191,26 @@ void SweepTrialsPanel::describe()
     setAccessibleDescription(question);
 }
 
-/// Every column has what it needs; the answer takes what is left.
+/// Numbers and kinds have what they need, then names; answers take what is left.
 void SweepTrialsPanel::fitColumns()
 {
-    const auto fit = [](QTableView* view, int stretched) {
+    const auto fit = [](QTableView* view, int names, int stretched) {
         if (view->model()->rowCount() == 0)
             return;
         view->resizeColumnsToContents();
-        int used = 0;
+        int room = view->viewport()->width();
         for (int column = 0; column < view->model()->columnCount(); ++column)
-            used += column == stretched ? 0 : view->columnWidth(column);
-        view->setColumnWidth(stretched,
-                             std::max(kNarrowestAnswer, view->viewport()->width() - used));
+            if (column != stretched && column != names)
+                room -= view->columnWidth(column);
+        if (names != stretched) {
+            const int most = std::max(kNarrowestName, room - kNarrowestAnswer);
+            view->setColumnWidth(names, std::min(view->columnWidth(names), most));
+            room -= view->columnWidth(names);
+        }
+        view->setColumnWidth(stretched, std::max(kNarrowestAnswer, room));
     };
-    fit(m_trialsView, SweepTrialsModel::AnswerColumn);
-    fit(m_itemsView, SweepItemsModel::ItemColumn);
+    fit(m_trialsView, SweepTrialsModel::ItemColumn, SweepTrialsModel::AnswerColumn);
+    fit(m_itemsView, SweepItemsModel::ItemColumn, SweepItemsModel::ItemColumn);
 }
 
 void SweepTrialsPanel::onCurrentRow(const QModelIndex& current)

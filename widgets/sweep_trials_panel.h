@@ -42,7 +42,7 @@ public:
     /// Index in SweepReport::trials.
     std::optional<std::size_t> chosenTrial() const;
 
-    /// "4,096 at 50 %: 4/12, Wilson 95 % .14–.61".
+    /// "4,096 at 50 %: 4/12, .14–.61".
     QString description() const { return m_description; }
     /// Title, cell, and choices, to stand in a dock's title bar.
     QWidget* takeHeader();
@@ -80,8 +80,7 @@ private:
     SweepTrialsModel* m_trials;
     SweepItemsModel* m_items;
     PlotHeader* m_header;
-    QButtonGroup* m_views;
-    QButtonGroup* m_filters;
+    QButtonGroup* m_choice; ///< all, wrong, by fact
     QStackedWidget* m_stack;
     QTableView* m_trialsView;
     QTableView* m_itemsView;
