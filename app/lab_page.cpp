@@ -12,6 +12,9 @@
 #include "widgets/lab_use_plot.h"
 #include "widgets/number_format.h"
 #include "widgets/plot_header.h"
+#include "widgets/sweep_map_panel.h"
+#include "widgets/sweep_prompt_panel.h"
+#include "widgets/sweep_trials_panel.h"
 
 #include <QDateTime>
 #include <QDir>
@@ -73,12 +76,16 @@ LabPage::LabPage(Session& session, QObject* parent)
     , decodeStep(new DecodeStepPlot)
     , use(new UsePlot)
     , limits(new LimitsPanel)
+    , map(new SweepMapPanel)
+    , trials(new SweepTrialsPanel)
+    , prompt(new SweepPromptPanel)
     , m_session(session)
     , m_recordFolder(QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation) +
                      "/kvscope")
 {
     buildViews();
     connectPanel();
+    connectSweep();
     QStringList rotaries;
     for (const char* rotary : kRotaries)
         rotaries.append(rotary);
@@ -105,6 +112,8 @@ void LabPage::buildViews()
     add(split(firstToken, decodeStep), latencyHeader);
     QWidget* useHeader = use->takeHeader();
     add(use, useHeader);
+    QWidget* mapHeader = map->takeHeader();
+    add(map, mapHeader); // of both kinds of sweep
     headers->setFixedHeight(positionsHeader->sizeHint().height());
 }
 
@@ -121,6 +130,56 @@ void LabPage::connectPanel()
                             static_cast<PlotPanel*>(decodeStep), static_cast<PlotPanel*>(use)})
         connect(plot, &PlotPanel::exportFailed, this, &LabPage::showFailure);
     connect(limits, &PaintedPanel::exportFailed, this, &LabPage::showFailure);
+}
+
+void LabPage::connectSweep()
+{
+    connect(map, &SweepMapPanel::cellChosen, trials, &SweepTrialsPanel::showCell);
+    connect(trials, &SweepTrialsPanel::trialChosen, this, &LabPage::showTrial);
+    connect(map, &PaintedPanel::exportFailed, this, &LabPage::showFailure);
+    connect(trials, &SweepTrialsPanel::exportFailed, this, &LabPage::showFailure);
+}
+
+void LabPage::showSweep(LabKind kind, const std::shared_ptr<const SweepReport>& report)
+{
+    m_sweeps[kind].report = report;
+    if (kind != panel->form().kind())
+        return;
+    map->setReport(report);
+    trials->setReport(report);
+    if (report == nullptr)
+        return;
+    panel->planTable().setSweep(*report);
+    if (!report->trials.empty())
+        panel->setNotes(notesOf(*report));
+}
+
+void LabPage::showTrial(std::size_t index)
+{
+    const KnownSweep& known = m_sweeps[panel->form().kind()];
+    if (known.report == nullptr || index >= known.report->trials.size())
+        return;
+    const SweepTrial& trial = known.report->trials[index];
+    prompt->setTrial(trial);
+    prompt->setPromptMissing(isRunning() ? tr("Made again between two trials.")
+                                         : tr("Being made again."));
+    m_promptId = m_session.makePrompt(known.request, trial);
+}
+
+void LabPage::show(const TrialPrompt& answer)
+{
+    if (!answer.missing.empty()) {
+        prompt->setPromptMissing(QString::fromStdString(answer.missing));
+        return;
+    }
+    ShownPrompt shown;
+    shown.text = answer.text;
+    for (const TrialPrompt::Range& range : answer.statements)
+        shown.statements.push_back({range.begin, range.end});
+    shown.question = {answer.question.begin, answer.question.end};
+    shown.controlTokens = answer.controlTokens;
+    shown.tokens = answer.trial.promptTokens;
+    prompt->setPrompt(shown);
 }
 
 void LabPage::setRecordFolder(const QString& folder)
@@ -140,10 +199,22 @@ void LabPage::showModel(const ModelDescription& model)
     decodeStep->clear();
     use->clear();
     limits->clear();
+    m_sweeps.clear();
+    map->clear();
+    trials->clear();
+    prompt->clear();
     for (PlotPanel* plot : {static_cast<PlotPanel*>(positions), static_cast<PlotPanel*>(difference),
                             static_cast<PlotPanel*>(firstToken),
                             static_cast<PlotPanel*>(decodeStep), static_cast<PlotPanel*>(use)})
         plot->setModel(model);
+    const QString caption =
+        tr("%1, %2, %3, %4; kvscope %5")
+            .arg(QString::fromStdString(model.name), QString::fromStdString(model.format),
+                 QString::fromStdString(model.compute), QString::fromStdString(model.device),
+                 KVSCOPE_VERSION);
+    limits->setExportCaption(caption);
+    map->setExportCaption(caption);
+    trials->setExportCaption(caption);
     panel->form().suggestLengths(model.trainedPositions);
     panel->setUnavailable({});
     setState(LabState::NotRun);
@@ -200,6 +271,11 @@ void LabPage::start()
         firstToken->clear();
         decodeStep->clear();
     }
+    if (const auto* sweep = std::get_if<SweepSettings>(&m_runningRequest.experiment)) {
+        m_sweeps[m_runningKind].request = sweep->request;
+        map->clearChosen();
+        prompt->clear();
+    }
     setState(LabState::Running);
     Q_EMIT runningChanged(true);
 }
@@ -228,6 +304,8 @@ void LabPage::showKind(LabKind kind)
     // One experiment runs at a time: another form shows only that it waits.
     if (isRunning())
         panel->setState(panel->list().state(m_runningKind));
+    if (kind == LabKind::Needle || kind == LabKind::Passkey)
+        showSweep(kind, m_sweeps[kind].report);
     Q_EMIT kindChosen(kind);
 }
 
@@ -251,6 +329,11 @@ void LabPage::showEvent(const LabEvent& event)
 {
     if (const auto* planned = std::get_if<ExperimentPlanned>(&event.what))
         return show(*planned, event.experiment);
+    if (const auto* answer = std::get_if<TrialPrompt>(&event.what)) {
+        if (event.experiment == m_promptId)
+            show(*answer);
+        return;
+    }
     if (event.experiment != m_runningId || m_runningId == 0)
         return; // of a run that was given up
     std::visit(
@@ -271,8 +354,17 @@ void LabPage::showEvent(const LabEvent& event)
 
 void LabPage::show(const ExperimentPlanned& planned, std::uint64_t id)
 {
-    if (id == m_planId)
-        panel->setPlan(planned.plan);
+    if (id != m_planId)
+        return;
+    panel->setPlan(planned.plan);
+    const LabKind kind = panel->form().kind();
+    const auto* sweep = std::get_if<SweepSettings>(&planned.request.experiment);
+    if (sweep == nullptr || (isRunning() && kind == m_runningKind))
+        return;
+    // A map that was measured stays until another is started.
+    const auto& known = m_sweeps[kind].report;
+    if (known == nullptr || known->trials.empty())
+        showSweep(kind, planned.plan.sweep);
 }
 
 void LabPage::show(const ExperimentStarted& started)
@@ -347,6 +439,8 @@ void LabPage::showPart(const LabNews& news)
         decodeStep->add(*step);
     else if (const auto* segment = std::get_if<UseSegment>(&news))
         use->add(*segment);
+    else if (const auto* trial = std::get_if<SweepTrialDone>(&news))
+        showSweep(m_runningKind, trial->report);
 }
 
 void LabPage::showReport(const ExperimentReport& report)
@@ -361,6 +455,8 @@ void LabPage::showReport(const ExperimentReport& report)
         use->setReport(*used);
     else if (const auto* costs = std::get_if<std::shared_ptr<const LimitsReport>>(&report))
         limits->setReport(*costs);
+    else if (const auto* sweep = std::get_if<std::shared_ptr<const SweepReport>>(&report))
+        showSweep(m_runningKind, *sweep);
 }
 
 QString LabPage::figureOf(const ExperimentReport& report) const
@@ -378,6 +474,11 @@ QString LabPage::figureOf(const ExperimentReport& report) const
     }
     if (const auto* used = std::get_if<std::shared_ptr<const UseReport>>(&report))
         return tr("%1 nats").arg(signedNats((*used)->gain.mean));
+    if (const auto* sweep = std::get_if<std::shared_ptr<const SweepReport>>(&report)) {
+        const EffectiveLength& length = (*sweep)->absolute;
+        return length.isDecided() ? tr("effective %1").arg(countText(length.tokens))
+                                  : tr("undecided");
+    }
     if (const auto* costs = std::get_if<std::shared_ptr<const LimitsReport>>(&report))
         if ((*costs)->budget && !(*costs)->budget->isUnbounded)
             return tr("fits %1").arg(countText((*costs)->budget->longestContext));

@@ -22,6 +22,9 @@ class FirstTokenPlot;
 class LabPanel;
 class LimitsPanel;
 class PositionsPlot;
+class SweepMapPanel;
+class SweepPromptPanel;
+class SweepTrialsPanel;
 class UsePlot;
 
 /// The lab's widgets wired to the session: what a person plans and starts goes there, what
@@ -44,6 +47,9 @@ public:
     DecodeStepPlot* decodeStep = nullptr;
     UsePlot* use = nullptr;
     LimitsPanel* limits = nullptr;
+    SweepMapPanel* map = nullptr;
+    SweepTrialsPanel* trials = nullptr; ///< in docks of their own
+    SweepPromptPanel* prompt = nullptr;
 
     void showModel(const ModelDescription& model);
     void showEvent(const LabEvent& event);
@@ -67,6 +73,7 @@ Q_SIGNALS:
 private:
     void buildViews();
     void connectPanel();
+    void connectSweep();
     void askForPlan();
     void showKind(LabKind kind);
     QString usualRecord(const ExperimentRequest& request) const;
@@ -80,7 +87,10 @@ private:
     void show(const ExperimentFinished& finished);
     void show(const ExperimentFailed& failure);
     void showFailure(const QString& message);
+    void show(const TrialPrompt& answer);
     void showPart(const LabNews& news);
+    void showSweep(LabKind kind, const std::shared_ptr<const SweepReport>& report);
+    void showTrial(std::size_t index);
     void showReport(const ExperimentReport& report);
     QString figureOf(const ExperimentReport& report) const;
 
@@ -91,6 +101,14 @@ private:
     std::uint64_t m_runningId = 0; ///< 0: none
     LabKind m_runningKind = LabKind::Limits;
     ExperimentRequest m_runningRequest;
+    /// What is known of each kind of sweep, and what was asked for.
+    struct KnownSweep
+    {
+        std::shared_ptr<const SweepReport> report;
+        SweepRequest request;
+    };
+    std::map<LabKind, KnownSweep> m_sweeps;
+    std::uint64_t m_promptId = 0; ///< the newest asked for
 };
 
 } // namespace kvscope

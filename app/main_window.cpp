@@ -108,6 +108,7 @@ void MainWindow::connectLab()
 {
     connect(m_engine, &EngineBridge::labEvent, m_lab, &LabPage::showEvent);
     connect(m_lab, &LabPage::runningChanged, this, &MainWindow::updateActions);
+    connect(m_lab, &LabPage::kindChosen, this, &MainWindow::raiseFor);
     connect(m_lab, &LabPage::recordingChanged, this, [this](const QString& text) {
         m_recording->setText(text.isEmpty() ? QString() : QStringLiteral("\u25cf ") + text);
         QPalette colors = palette();

@@ -2,6 +2,7 @@
 
 #include "app/engine_bridge.h"
 #include "app/window_settings.h"
+#include "widgets/lab_experiment_list.h"
 #include "widgets/open_dialog.h"
 
 #include <QMainWindow>
@@ -84,6 +85,7 @@ private:
     void arrangeDocks(); ///< of the workspace shown
     void arrangeLive();
     void arrangeLab();
+    void raiseFor(LabKind kind); ///< trials and prompt of a sweep, else the cache
     void restoreLayout();
     void saveLayout();
     // main_window_actions.cpp
@@ -136,6 +138,8 @@ private:
         QDockWidget* token = nullptr;
         QDockWidget* experiment = nullptr;
         QDockWidget* result = nullptr;
+        QDockWidget* trials = nullptr;
+        QDockWidget* prompt = nullptr;
     } m_docks;
     Workspace m_workspace = Workspace::Live;
 

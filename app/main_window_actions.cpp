@@ -109,7 +109,7 @@ void MainWindow::buildViewMenu()
     menu->addSeparator();
     for (QDockWidget* dock : liveDocks())
         menu->addAction(dock->toggleViewAction());
-    for (QDockWidget* dock : {m_docks.experiment, m_docks.result})
+    for (QDockWidget* dock : {m_docks.experiment, m_docks.result, m_docks.trials, m_docks.prompt})
         menu->addAction(dock->toggleViewAction());
     menu->addSeparator();
     m_followHead = addTo(menu, tr("&Follow head"), {}, {});

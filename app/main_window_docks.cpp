@@ -9,6 +9,8 @@
 #include "widgets/loss_plot.h"
 #include "widgets/memory_plot.h"
 #include "widgets/rings_panel.h"
+#include "widgets/sweep_prompt_panel.h"
+#include "widgets/sweep_trials_panel.h"
 #include "widgets/token_panel.h"
 
 #include <QAction>
@@ -56,7 +58,14 @@ void MainWindow::buildDocks()
     m_docks.token = addDock(m_panels->token, tr("Token"), "token");
     m_docks.experiment = addDock(m_lab->panel, tr("Experiment"), "experiment");
     m_docks.result = addDock(m_lab->results, tr("Result"), "result");
-    static_cast<DockTitle*>(m_docks.result->titleBarWidget())->setHeader(m_lab->headers);
+    m_docks.trials = addDock(m_lab->trials, tr("Trials"), "trials");
+    m_docks.prompt = addDock(m_lab->prompt, tr("Prompt and answer"), "prompt");
+    const auto setHeader = [](QDockWidget* dock, QWidget* header) {
+        static_cast<DockTitle*>(dock->titleBarWidget())->setHeader(header);
+    };
+    setHeader(m_docks.result, m_lab->headers);
+    setHeader(m_docks.trials, m_lab->trials->takeHeader());
+    setHeader(m_docks.prompt, m_lab->prompt->takeHeader());
 }
 
 std::vector<QDockWidget*> MainWindow::liveDocks() const
@@ -67,13 +76,14 @@ std::vector<QDockWidget*> MainWindow::liveDocks() const
 
 std::vector<QDockWidget*> MainWindow::labDocks() const
 {
-    return {m_docks.experiment, m_docks.result, m_docks.chat, m_docks.rings, m_docks.globalLayers};
+    return {m_docks.experiment,   m_docks.result, m_docks.chat,  m_docks.rings,
+            m_docks.globalLayers, m_docks.trials, m_docks.prompt};
 }
 
 void MainWindow::takeDocksOut()
 {
     std::vector<QDockWidget*> docks = liveDocks();
-    docks.insert(docks.end(), {m_docks.experiment, m_docks.result});
+    docks.insert(docks.end(), {m_docks.experiment, m_docks.result, m_docks.trials, m_docks.prompt});
     for (QDockWidget* dock : docks) {
         dock->setFloating(false);
         removeDockWidget(dock);
@@ -115,12 +125,24 @@ void MainWindow::arrangeLab()
     addDockWidget(Qt::RightDockWidgetArea, m_docks.result);
     splitDockWidget(m_docks.result, m_docks.rings, Qt::Horizontal);
     splitDockWidget(m_docks.rings, m_docks.globalLayers, Qt::Vertical);
+    tabifyDockWidget(m_docks.rings, m_docks.trials);
+    tabifyDockWidget(m_docks.globalLayers, m_docks.prompt);
     for (QDockWidget* dock : labDocks())
         dock->show();
     m_docks.experiment->raise();
+    raiseFor(m_lab->panel->list().chosen());
     resizeDocks({m_docks.experiment, m_docks.result, m_docks.rings}, {300, 704, 436},
                 Qt::Horizontal);
     resizeDocks({m_docks.rings, m_docks.globalLayers}, {460, 360}, Qt::Vertical);
+}
+
+void MainWindow::raiseFor(LabKind kind)
+{
+    if (m_workspace != Workspace::Lab)
+        return;
+    const bool isSweep = kind == LabKind::Needle || kind == LabKind::Passkey;
+    (isSweep ? m_docks.trials : m_docks.rings)->raise();
+    (isSweep ? m_docks.prompt : m_docks.globalLayers)->raise();
 }
 
 namespace {

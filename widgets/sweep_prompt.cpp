@@ -41,7 +41,7 @@ std::size_t wordEnd(const std::string& text, std::size_t at)
 }
 
 /// Statements and question within the text, in order, none over another.
-std::vector<PromptPiece> marksOf(const SweepPrompt& prompt)
+std::vector<PromptPiece> marksOf(const ShownPrompt& prompt)
 {
     std::vector<PromptPiece> marks;
     const auto add = [&](PromptPiece::Kind kind, TextRange range) {
@@ -68,7 +68,7 @@ std::vector<PromptPiece> marksOf(const SweepPrompt& prompt)
 }
 
 /// What is kept, in order and apart by at least `room.least`.
-std::vector<TextRange> keptRanges(const SweepPrompt& prompt, const std::vector<PromptPiece>& marks,
+std::vector<TextRange> keptRanges(const ShownPrompt& prompt, const std::vector<PromptPiece>& marks,
                                   const ExcerptRoom& room)
 {
     const std::string& text = prompt.text;
@@ -105,7 +105,7 @@ std::int64_t exactTokens(const std::vector<std::size_t>& starts, const TextRange
     return std::lower_bound(first, starts.end(), range.end) - first;
 }
 
-PromptPiece elided(const SweepPrompt& prompt, const TextRange& range)
+PromptPiece elided(const ShownPrompt& prompt, const TextRange& range)
 {
     PromptPiece piece{PromptPiece::Kind::Elided, range};
     piece.isExact = !prompt.tokenStarts.empty();
@@ -140,7 +140,7 @@ void addKept(std::vector<PromptPiece>& pieces, const TextRange& range,
 
 } // namespace
 
-std::vector<PromptPiece> excerptOf(const SweepPrompt& prompt, const ExcerptRoom& room)
+std::vector<PromptPiece> excerptOf(const ShownPrompt& prompt, const ExcerptRoom& room)
 {
     const std::vector<PromptPiece> marks = marksOf(prompt);
     std::vector<PromptPiece> pieces;
@@ -156,7 +156,7 @@ std::vector<PromptPiece> excerptOf(const SweepPrompt& prompt, const ExcerptRoom&
     return pieces;
 }
 
-std::vector<PromptPiece> wholeOf(const SweepPrompt& prompt)
+std::vector<PromptPiece> wholeOf(const ShownPrompt& prompt)
 {
     std::vector<PromptPiece> pieces;
     addKept(pieces, {0, prompt.text.size()}, marksOf(prompt));

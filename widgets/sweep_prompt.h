@@ -18,7 +18,7 @@ struct TextRange
 };
 
 /// A trial's prompt as the model was given it.
-struct SweepPrompt
+struct ShownPrompt
 {
     std::string text;                       ///< UTF-8, template included
     std::vector<TextRange> statements;      ///< what is asked for; empty for a control
@@ -57,8 +57,8 @@ struct ExcerptRoom
 
 /// The prompt with the middle of its filler left out. Cuts are made between words and never inside
 /// a character. Ranges that are not in the text are cut to it or left out.
-std::vector<PromptPiece> excerptOf(const SweepPrompt& prompt, const ExcerptRoom& room = {});
+std::vector<PromptPiece> excerptOf(const ShownPrompt& prompt, const ExcerptRoom& room = {});
 /// All of it, with statements and question told apart.
-std::vector<PromptPiece> wholeOf(const SweepPrompt& prompt);
+std::vector<PromptPiece> wholeOf(const ShownPrompt& prompt);
 
 } // namespace kvscope

@@ -24,7 +24,7 @@
 namespace kvscope {
 namespace {
 
-QString textOf(const SweepPrompt& prompt, const TextRange& range)
+QString textOf(const ShownPrompt& prompt, const TextRange& range)
 {
     return QString::fromUtf8(prompt.text.data() + range.begin,
                              static_cast<qsizetype>(range.end - range.begin));
@@ -135,7 +135,7 @@ void SweepPromptPanel::setTrial(const SweepTrial& trial, int number)
     showPrompt();
 }
 
-void SweepPromptPanel::setPrompt(const SweepPrompt& prompt)
+void SweepPromptPanel::setPrompt(const ShownPrompt& prompt)
 {
     m_prompt = prompt;
     m_missing.clear();

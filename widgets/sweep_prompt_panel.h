@@ -34,7 +34,7 @@ public:
 
     /// \param number  of the trial within its cell, from 1; 0: not said
     void setTrial(const SweepTrial& trial, int number = 0);
-    void setPrompt(const SweepPrompt& prompt);
+    void setPrompt(const ShownPrompt& prompt);
     /// Says why there is no prompt: "made again when the sweep pauses".
     void setPromptMissing(const QString& reason);
     void clear();
@@ -66,7 +66,7 @@ private:
     void insertText(QTextCursor& cursor, const QString& text, const QTextCharFormat& format) const;
 
     std::optional<SweepTrial> m_trial;
-    std::optional<SweepPrompt> m_prompt;
+    std::optional<ShownPrompt> m_prompt;
     QString m_missing; ///< why there is no prompt
     int m_number = 0;
     PlotHeader* m_header;

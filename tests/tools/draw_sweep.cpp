@@ -74,9 +74,9 @@ void drawMaps()
     draw(map, {480, 360}, QStringLiteral("map-empty"));
 }
 
-SweepPrompt prompt()
+ShownPrompt prompt()
 {
-    SweepPrompt made;
+    ShownPrompt made;
     made.controlTokens = {"<|im_start|>", "<|im_end|>"};
     made.text = "<|im_start|>user\n";
     const auto fill = [&](int sentences) {

@@ -17,9 +17,9 @@ namespace {
 const std::string kStatement = "The meteorite in the museum weighs 742 grams.";
 
 /// A prompt of words that are a token each, with the statement in the middle.
-SweepPrompt fakePrompt(int wordsBefore, int wordsAfter)
+ShownPrompt fakePrompt(int wordsBefore, int wordsAfter)
 {
-    SweepPrompt prompt;
+    ShownPrompt prompt;
     prompt.controlTokens = {"<|im_start|>", "<|im_end|>"};
     prompt.text = "<|im_start|>user\n";
     const auto fill = [&](int count) {
@@ -42,7 +42,7 @@ SweepPrompt fakePrompt(int wordsBefore, int wordsAfter)
     return prompt;
 }
 
-std::string textOf(const SweepPrompt& prompt, const PromptPiece& piece)
+std::string textOf(const ShownPrompt& prompt, const PromptPiece& piece)
 {
     return prompt.text.substr(piece.range.begin, piece.range.end - piece.range.begin);
 }
@@ -62,7 +62,7 @@ private Q_SLOTS:
 
     void excerptKeepsTheStatementAndTheQuestion()
     {
-        const SweepPrompt prompt = fakePrompt(1000, 1200);
+        const ShownPrompt prompt = fakePrompt(1000, 1200);
         const auto pieces = excerptOf(prompt);
         int statements = 0, questions = 0, elided = 0;
         std::size_t kept = 0;
@@ -84,7 +84,7 @@ private Q_SLOTS:
 
     void tokensLeftOutAreCountedExactly()
     {
-        const SweepPrompt prompt = fakePrompt(1000, 1200);
+        const ShownPrompt prompt = fakePrompt(1000, 1200);
         std::int64_t seen = 0, left = 0;
         for (const PromptPiece& piece : excerptOf(prompt)) {
             std::int64_t starts = 0;
@@ -103,7 +103,7 @@ private Q_SLOTS:
 
     void withoutTokensTheyAreEstimatedAndSaySo()
     {
-        SweepPrompt prompt = fakePrompt(1000, 1200);
+        ShownPrompt prompt = fakePrompt(1000, 1200);
         prompt.tokenStarts.clear();
         SweepPromptPanel panel;
         panel.setTrial(fakeSweep().trials[40]);
@@ -116,7 +116,7 @@ private Q_SLOTS:
 
     void shortPromptsAreWhole()
     {
-        const SweepPrompt prompt = fakePrompt(3, 3);
+        const ShownPrompt prompt = fakePrompt(3, 3);
         for (const PromptPiece& piece : excerptOf(prompt))
             QVERIFY(piece.kind != PromptPiece::Kind::Elided);
     }
@@ -127,7 +127,7 @@ private Q_SLOTS:
         QRandomGenerator random(7);
         const QString alphabet = QStringLiteral("ab  é漢𝄞\n");
         for (int round = 0; round < 400; ++round) {
-            SweepPrompt prompt;
+            ShownPrompt prompt;
             QString text;
             const int length = static_cast<int>(random.bounded(1200));
             for (int i = 0; i < length; ++i)
@@ -174,7 +174,7 @@ private Q_SLOTS:
     {
         SweepPromptPanel panel;
         panel.setTrial(fakeSweep().trials[40]);
-        const SweepPrompt prompt = fakePrompt(300, 300);
+        const ShownPrompt prompt = fakePrompt(300, 300);
         panel.setPrompt(prompt);
         QVERIFY(panel.shownText().size() < 1200);
         panel.setWhole(true);
@@ -263,7 +263,7 @@ private Q_SLOTS:
 
     void markupInPromptsIsText()
     {
-        SweepPrompt prompt;
+        ShownPrompt prompt;
         prompt.text = "<b>bold</b> &amp; <img src='x'>\x01\xff";
         prompt.statements = {{900, 2}, {5, 99}, {0, 4}};
         prompt.controlTokens = {"", "<b>"};
@@ -275,7 +275,7 @@ private Q_SLOTS:
 
     void aTextFullOfControlTokensIsReadOnce()
     {
-        SweepPrompt prompt;
+        ShownPrompt prompt;
         for (int i = 0; i < 20'000; ++i)
             prompt.text += "<|x|>a";
         prompt.controlTokens = {"<|x|>", "<|not there|>"};
