@@ -53,7 +53,7 @@ void LabPlot::drawMark(QCPPainter& painter, const QPointF& at, Mark mark, const 
 {
     const bool isHollow = mark == Mark::HollowDot || mark == Mark::HollowSquare;
     painter.setPen(QPen(color, 1.5));
-    painter.setBrush(isHollow ? QBrush(canvas()->backgroundBrush()) : QBrush(color));
+    painter.setBrush(isHollow ? canvas()->background() : QBrush(color));
     const QRectF box(at.x() - kMarkRadius, at.y() - kMarkRadius, 2 * kMarkRadius, 2 * kMarkRadius);
     if (mark == Mark::Dot || mark == Mark::HollowDot)
         painter.drawEllipse(box);

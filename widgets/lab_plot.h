@@ -1,6 +1,7 @@
 #pragma once
 
 #include "widgets/plot_panel.h"
+#include "widgets/series_thinning.h"
 
 #include <QPointF>
 #include <QRectF>

@@ -55,6 +55,8 @@ public:
     double xPixel(double x) const { return xAxis->coordToPixel(x); }
     double yPixel(double y) const { return yAxis->coordToPixel(y); }
     QRectF plotArea() const;
+    /// What lies behind everything, in the colours in force.
+    QBrush background() const { return mBackgroundBrush; }
 
     /// Draws everything at another size and in other colours; on paper or a pixmap. The screen is
     /// as before afterwards.

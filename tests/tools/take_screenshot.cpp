@@ -7,6 +7,10 @@
 #include "app/main_window.h"
 #include "widgets/chat_panel.h"
 #include "widgets/composer.h"
+#include "widgets/lab_form.h"
+#include "widgets/lab_experiment_list.h"
+#include "widgets/lab_panel.h"
+#include "widgets/lab_plan_form.h"
 #include "widgets/theme.h"
 #include "widgets/token_selection.h"
 
