@@ -31,6 +31,27 @@ std::vector<double> parsedDepths(const std::string& text)
     return depths;
 }
 
+/// What is still to be run.
+SweepAmount amountLeft(const SweepReport& report)
+{
+    SweepAmount left;
+    const auto add = [&left](const SweepCell& cell, std::int64_t tokens) {
+        const std::int64_t trials = cell.plannedTrials - std::ssize(cell.trials);
+        if (cell.state == CellState::CannotFit || trials == 0)
+            return;
+        ++left.cells;
+        left.trials += trials;
+        left.tokens += trials * tokens;
+    };
+    add(report.oracle, report.oracleTokens);
+    for (const SweepColumn& column : report.columns) {
+        add(column.control, column.tokens);
+        for (const SweepCell& cell : column.cells)
+            add(cell, column.tokens);
+    }
+    return left;
+}
+
 /// Tells on standard error what goes on, at most once a second.
 class SweepLines
 {
@@ -44,11 +65,10 @@ public:
     void plan() const
     {
         const SweepReport report = m_sweep.report();
-        const SweepProgress& progress = report.progress;
-        m_err << "plan: " << formatCount(progress.queued.trials + progress.running.trials)
-              << " trials to run, " << formatCount(progress.done.trials) << " done, about "
-              << formatCount(progress.queued.tokens + progress.running.tokens)
-              << " tokens to read\n";
+        const SweepAmount left = amountLeft(report);
+        m_err << "plan: " << formatCount(left.trials) << " trials to run, "
+              << formatCount(std::ssize(report.trials)) << " done, about "
+              << formatCount(left.tokens) << " tokens to read\n";
         for (const SweepColumn& column : report.columns) {
             if (!column.skipReason.empty())
                 m_err << "note: " << formatCount(column.tokens)
@@ -77,13 +97,11 @@ public:
         if (!isTime())
             return;
         const SweepReport report = m_sweep.report();
-        const SweepProgress& progress = report.progress;
-        m_err << text(trial) << (trial.isCorrect() ? ": found" : ": not found") << "; trial "
-              << formatCount(std::ssize(report.trials)) << " of "
-              << formatCount(progress.done.trials + progress.running.trials +
-                             progress.queued.trials);
-        if (progress.secondsLeft > 0.0)
-            m_err << ", about " << formatSeconds(progress.secondsLeft) << " left";
+        m_err << text(trial) << (trial.isCorrect() ? ": found" : ": not found") << "; "
+              << formatCount(std::ssize(report.trials)) << " trials done, "
+              << formatCount(amountLeft(report).trials) << " left";
+        if (report.progress.secondsLeft > 0.0)
+            m_err << ", about " << formatSeconds(report.progress.secondsLeft);
         m_err << '\n';
     }
 

@@ -197,7 +197,7 @@ void printSweep(std::ostream& out, const SweepReport& report)
         << " tokens not prefilled again; " << formatSeconds(progress.secondsGone);
     if (progress.numDisturbed > 0)
         out << "; " << formatCount(progress.numDisturbed) << " trials timed under other load";
-    if (const std::int64_t left = progress.queued.trials; left > 0)
+    if (progress.queued.trials + progress.running.trials > 0)
         out << "; NOT FINISHED, --resume goes on";
     out << '\n';
 }

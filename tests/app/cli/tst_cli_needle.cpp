@@ -146,7 +146,7 @@ private Q_SLOTS:
         plain.erase(plain.begin() + 2); // --json
         const Result table = run(plain);
         for (const char* part : {"control", "by depth", "alone in a prompt", "effective length",
-                                 "against middle", "answers by kind", "vault", "ferry"})
+                                 "beyond the", "answers by kind", "vault", "ferry"})
             QVERIFY2(table.out.find(part) != std::string::npos, part);
     }
 
@@ -268,7 +268,7 @@ private Q_SLOTS:
         const Result rest = run(recorded);
         QVERIFY2(rest.code == 0, rest.err.c_str());
         QVERIFY(rest.err.find("cut off or damaged") != std::string::npos);
-        QVERIFY(rest.err.find("plan: 9 trials to run, ") != std::string::npos);
+        QVERIFY(rest.err.find("plan: 9 trials to run, 5 done") != std::string::npos);
         QCOMPARE(tableOf(rest.json()).dump(), whole.dump());
         const auto lines = linesOf(file);
         QCOMPARE(lines.size(), std::size_t(1 + 14 + 1));

@@ -32,7 +32,11 @@ const Tokenizer& mistral()
 
 ChatPrompter chatMl(const Tokenizer& tokenizer)
 {
-    return {tokenizer, ChatTemplate("", {.hasChatMlTokens = true}), std::nullopt};
+    constexpr const char* kTemplate =
+        "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] + "
+        "'<|im_end|>\\n' }}{% endfor %}"
+        "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+    return {tokenizer, ChatTemplate(kTemplate, {true, "", "<|im_end|>"}), std::nullopt};
 }
 
 ChatPrompter plain(const Tokenizer& tokenizer, std::optional<TokenId> begin = std::nullopt)
@@ -109,7 +113,7 @@ private Q_SLOTS:
     {
         for (const char* unit : {".", "a", "\"", "\xE3\x80\x82", ". ", "A. ", "\n"}) {
             std::string text;
-            while (text.size() < 2'000'000)
+            while (text.size() < 600'000)
                 text += unit;
             QElapsedTimer timer;
             timer.start();
@@ -124,9 +128,10 @@ private Q_SLOTS:
     {
         QTest::addColumn<int>("tokens");
         QTest::addColumn<double>("depth");
-        for (const int tokens : {150, 512, 1024, 4096, 20000})
+        for (const int tokens : {150, 512, 2048})
             for (const double depth : {0.0, 25.0, 50.0, 100.0})
                 QTest::addRow("%d tokens at %.0f %%", tokens, depth) << tokens << depth;
+        QTest::addRow("long") << 10000 << 75.0;
     }
 
     // Template and answer room belong to the length; a whole word may not fit.
@@ -201,10 +206,13 @@ private Q_SLOTS:
         const auto task = makeSweepTask(request());
         const SweepSpot spot{TrialRole::Oracle, 0, 0.0, 1, 0};
         const SweepPrompter chat(*task, smolLm2(), chatMl(smolLm2()), kRoom);
-        QCOMPARE(smolLm2().decode(chat.prompt(spot).answerIds), std::string("58"));
+        const auto spelled = [](const SweepPrompt& prompt) {
+            return QString::fromStdString(smolLm2().decode(prompt.answerIds));
+        };
+        QCOMPARE(spelled(chat.prompt(spot)), QString("58"));
         const SweepPrompter text(*task, smolLm2(), plain(smolLm2()), kRoom);
         QVERIFY(text.prompt(spot).text.ends_with("\nAnswer:"));
-        QCOMPARE(smolLm2().decode(text.prompt(spot).answerIds), std::string(" 58"));
+        QCOMPARE(spelled(text.prompt(spot)), QString(" 58"));
     }
 
     void fillerThatHoldsTheAnswerIsExchanged()

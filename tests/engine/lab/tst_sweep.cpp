@@ -1,6 +1,7 @@
 #include "engine/base/errors.h"
 #include "engine/lab/number_match.h"
 #include "engine/lab/sweep.h"
+#include "engine/lab/sweep_room.h"
 #include "engine/lab/sweep_runner.h"
 #include "tests/support/golden_json.h"
 #include "tests/support/models.h"
@@ -14,7 +15,7 @@ using namespace kvscope;
 
 namespace {
 
-/// A model, and a tokenizer that fits it: 320 tokens, most of them bytes.
+/// A model, and a tokenizer whose tokens are bytes, mostly.
 struct Model
 {
     std::unique_ptr<Decoder> decoder;
@@ -31,7 +32,11 @@ struct Model
 
 Model modelOf(const char* path)
 {
-    return {goldenDecoder(path), openTokenizer(goldenPath("gguf/llama_f32.gguf"))};
+    Model model;
+    model.decoder = goldenDecoder(path);
+    model.tokenizer =
+        openTokenizer(goldenPath("gguf/llama_f32.gguf"), model.decoder->config().vocabularySize);
+    return model;
 }
 
 constexpr const char* kGlobal = "gguf/llama_f32.gguf";
@@ -284,20 +289,12 @@ private Q_SLOTS:
 
     void learnedPositionsEndTheMap()
     {
-        const Model model = {goldenDecoder("gguf/families/gpt2.gguf"),
-                             openTokenizer(goldenPath("gguf/families/gpt2.gguf"))};
-        const std::int64_t learned = model.decoder->config().trainedPositions;
-        QVERIFY(model.decoder->config().hasLearnedPositions);
-        SweepRequest request = passkeysOf(learned);
-        request.lengths = {learned, learned + 1};
-        request.numItems = 1;
-        request.answerRoom = 4;
-        const auto sweep = sweepOf(model, request);
-        const SweepReport plan = sweep->report();
-        QVERIFY2(plan.columns[0].skipReason.empty(), plan.columns[0].skipReason.c_str());
-        QVERIFY(plan.columns[1].skipReason.find("has learned") != std::string::npos);
-        runToTheEnd(*sweep);
-        QVERIFY(sweep->isDone());
+        const auto decoder = goldenDecoder("gguf/families/gpt2.gguf");
+        QVERIFY(decoder->config().hasLearnedPositions);
+        const std::int64_t learned = decoder->config().trainedPositions;
+        QCOMPARE(reasonAgainstLength(*decoder, needles(), learned), std::string());
+        QVERIFY(reasonAgainstLength(*decoder, needles(), learned + 1).find("has learned") !=
+                std::string::npos);
     }
 
     void lengthsBeyondTheTrainedOneAreRunAndMarked()
