@@ -45,10 +45,11 @@ double riseReach(const PositionsSeries& series)
 
 CardVerdict behavesVerdict(const PositionsSeries& series, std::int64_t ran, std::int64_t wanted)
 {
-    if (series.behaves())
-        return ran >= wanted ? CardVerdict::Yes : CardVerdict::InPart;
-    return series.rise() - riseReach(series) <= kBehavesNats ? CardVerdict::InPart
-                                                             : CardVerdict::No;
+    if (!series.isDecided())
+        return CardVerdict::InPart;
+    if (!series.behaves())
+        return CardVerdict::No;
+    return ran >= wanted ? CardVerdict::Yes : CardVerdict::InPart;
 }
 
 /// Of the length, or else the longest chunked row that ran; null where none did.
@@ -169,6 +170,10 @@ std::int64_t longestRun(const CardEvidence& evidence)
                 longest = std::max(longest, row.tokens);
     if (evidence.use)
         longest = std::max(longest, evidence.use->tokens);
+    if (evidence.needle)
+        for (const SweepColumn& column : evidence.needle->columns)
+            if (column.pooled.score.trials > 0)
+                longest = std::max(longest, column.tokens);
     return longest;
 }
 

@@ -85,7 +85,9 @@ private Q_SLOTS:
         QTest::addColumn<QString>("verdict");
         QTest::newRow("flat") << 8192 << 2.8 << 0.05 << "Yes";
         QTest::newRow("falls") << 8192 << 2.1 << 0.05 << "Yes";
-        QTest::newRow("just within") << 8192 << 2.999 << 0.05 << "Yes";
+        QTest::newRow("just within, with its interval") << 8192 << 2.949 << 0.05 << "Yes";
+        QTest::newRow("within, its interval reaches above the line") << 8192 << 2.99 << 0.05
+                                                                     << "In part";
         QTest::newRow("above, its interval reaches below the line")
             << 8192 << 3.04 << 0.1 << "In part";
         QTest::newRow("wholly above") << 8192 << 3.2 << 0.05 << "No";
