@@ -235,9 +235,9 @@ private Q_SLOTS:
         const ReportCard card = reportCard(fakeEvidence());
         QCOMPARE(
             card.summary,
-            std::string("On this machine it takes 8,192 tokens, stays steady over them, fits, "
-                        "answers within the limit. It uses part of what it is given, as far as "
-                        "that was tested."));
+            std::string("On this machine it takes 8,192 tokens, stays steady over them, fits and "
+                             "answers within the limit. It uses part of what it is given, as far "
+                             "as that was tested."));
         QCOMPARE(card.claims[3].headline, std::string("18.3 s to the first token"));
         QCOMPARE(card.claims[4].headline, std::string("Ends 91.7 %, middle 52.8 %"));
         QCOMPARE(card.claims[4].plots.size(), std::size_t{3});
