@@ -362,7 +362,7 @@ void paintMap(QPainter& painter, const QRectF& area, const CardPlot& plot, const
 void paintDepths(QPainter& painter, const QRectF& area, const CardPlot& plot, const Theme& theme)
 {
     PlotFrame frame;
-    frame.area = area.adjusted(16, kTitleHeight + 26, -16, -kAxisHeight - 4);
+    frame.area = area.adjusted(48, kTitleHeight + 26, -14, -kAxisHeight - 4);
     frame.xHigh = 100.0;
     frame.yLow = 100.0; // depth 0 is on top
     frame.yHigh = 0.0;
@@ -377,6 +377,9 @@ void paintDepths(QPainter& painter, const QRectF& area, const CardPlot& plot, co
     if (plot.series.empty())
         return;
     for (const CardPoint& point : plot.series.front().points) {
+        write(painter, QRectF(area.left(), frame.y(point.y) - 8, 38, 16),
+              Qt::AlignRight | Qt::AlignVCenter, axisText(point.y) + QStringLiteral(" %"),
+              cardDigitFont(CardTextSize::Axis), theme.ink2);
         paintWhisker(painter, QPointF(frame.x(point.low), frame.y(point.y)),
                      QPointF(frame.x(point.high), frame.y(point.y)), theme.global);
         painter.setBrush(theme.global);

@@ -101,14 +101,20 @@ private:
         row.skipReason = reasonToSkip(row);
         if (row.isSkipped())
             return row;
+        // The system may have dropped pages of the mapped weights: they are brought back before, and
+        // what comes back meanwhile is not the prefill's.
+        prefillOnce(PrefillWay::Chunked, std::min(kWarmUpTokens, tokens));
         ::malloc_trim(0);
         resetPeakMemory();
-        const std::uint64_t before = readProcessMemory().resident;
+        const ProcessMemory before = readProcessMemory();
         const LoadWatch watch;
         prefillOnce(way, tokens);
         row.seconds = watch.seconds();
-        const std::uint64_t peak = readProcessMemory().peakResident;
-        row.measuredBytes = peak > before ? peak - before : 0;
+        const ProcessMemory after = readProcessMemory();
+        const std::uint64_t start =
+            before.resident +
+            (std::max(before.fileBacked, after.fileBacked) - before.fileBacked);
+        row.measuredBytes = std::max(after.peakResident, start) - start;
         return row;
     }
 

@@ -45,10 +45,11 @@ double riseReach(const PositionsSeries& series)
 
 CardVerdict behavesVerdict(const PositionsSeries& series, std::int64_t ran, std::int64_t wanted)
 {
-    if (series.behaves())
-        return ran >= wanted ? CardVerdict::Yes : CardVerdict::InPart;
-    return series.rise() - riseReach(series) <= kBehavesNats ? CardVerdict::InPart
-                                                             : CardVerdict::No;
+    if (!series.isDecided())
+        return CardVerdict::InPart;
+    if (!series.behaves())
+        return CardVerdict::No;
+    return ran >= wanted ? CardVerdict::Yes : CardVerdict::InPart;
 }
 
 /// Of the length, or else the longest chunked row that ran; null where none did.
@@ -133,10 +134,10 @@ std::string statement(const CardResult& result, const char* yes, const char* par
 std::string summaryOf(const ReportCard& card)
 {
     const std::string tokens = formatCount(card.tokens);
-    std::string text;
-    const auto add = [&text](const std::string& part) {
+    std::vector<std::string> parts;
+    const auto add = [&parts](const std::string& part) {
         if (!part.empty())
-            text += (text.empty() ? "On this machine it " : ", ") + part;
+            parts.push_back(part);
     };
     const auto& claims = card.claims;
     add(statement(claims[0], ("takes " + tokens + " tokens").c_str(),
@@ -147,6 +148,12 @@ std::string summaryOf(const ReportCard& card)
     add(statement(claims[2], "fits", "fits as far as it was run", "does not fit"));
     add(statement(claims[3], "answers within the limit", "answers shorter prompts within the limit",
                   "answers too late"));
+    std::string text;
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        text += (i == 0                  ? "On this machine it "
+                 : i + 1 == parts.size() ? " and "
+                                         : ", ") +
+                parts[i];
     if (!text.empty())
         text += ". ";
     return text + statement(claims[4], "It uses all of it.",
@@ -169,6 +176,10 @@ std::int64_t longestRun(const CardEvidence& evidence)
                 longest = std::max(longest, row.tokens);
     if (evidence.use)
         longest = std::max(longest, evidence.use->tokens);
+    if (evidence.needle)
+        for (const SweepColumn& column : evidence.needle->columns)
+            if (column.pooled.score.trials > 0)
+                longest = std::max(longest, column.tokens);
     return longest;
 }
 

@@ -42,8 +42,9 @@ std::int64_t longestRun(const CardEvidence& evidence);
 /// Yes: a prompt of the length ran uncut. In part: shorter ones did, and the length was not tried.
 /// No: the length was refused.
 CardResult acceptsResult(const CardEvidence& evidence);
-/// Yes: the last bin is within kBehavesNats of the first half's mean. No: it lies above, with its
-/// interval. In part: its interval reaches below the line, or the text was shorter than the length.
+/// Yes: the last bin, with its interval, is within kBehavesNats of the first half's mean. No: it
+/// lies above, with its interval. In part: the losses do not decide it
+/// (PositionsSeries::isDecided), or the text was shorter than the length.
 CardResult behavesResult(const CardEvidence& evidence);
 /// Yes: the measured peak of a prefill in chunks is at most what was free. No: it is more, or the
 /// length was refused for memory. In part: a shorter length was measured.

@@ -46,8 +46,8 @@ std::string effectiveText(const EffectiveLength& length)
 {
     if (length.isDecided())
         return length.tokens == 0 ? "none" : formatCount(length.tokens);
-    return (length.tokens == 0 ? "between none" : "between " + formatCount(length.tokens)) +
-           " and " + formatCount(length.mostTokens);
+    return (length.tokens == 0 ? "none" : formatCount(length.tokens)) + " to " +
+           formatCount(length.mostTokens);
 }
 
 std::string proportionText(const Proportion& proportion)
@@ -119,7 +119,7 @@ CardResult usesResult(const CardEvidence& evidence)
     result.headline = usesHeadline(evidence, findings);
     result.brief = verdictText(result.verdict);
     if (findings.reaches)
-        result.condition = "effective length " + effectiveText(evidence.needle->absolute);
+        result.condition = "effective: " + effectiveText(evidence.needle->absolute);
     else if (findings.helps)
         result.condition = "past text " + signedDecimals(-evidence.use->gain.mean, 2) + " nats";
     if (evidence.needle)

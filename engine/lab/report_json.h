@@ -5,6 +5,7 @@
 #include "engine/lab/positions_report.h"
 #include "engine/lab/run_record.h"
 #include "engine/lab/sample_mean_report.h"
+#include "engine/lab/sweep_report.h"
 #include "engine/lab/use_report.h"
 
 // The lab's results as JSON: what commands print, what records end with, and what a card is made
@@ -34,5 +35,6 @@ PositionsReport positionsFrom(const RecordJson& json); ///< without the nll of e
 LatencyReport latencyFrom(const RecordJson& json);
 UseReport useFrom(const RecordJson& json);
 PeakReport peakFrom(const RecordJson& json);
+SweepReport sweepFrom(const RecordJson& json); ///< of a needle record's end; without its trials
 
 } // namespace kvscope

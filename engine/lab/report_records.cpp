@@ -30,6 +30,8 @@ const std::vector<RecordPart>& recordParts()
          [](CardEvidence& e, const RecordJson& json) { e.latency = latencyFrom(json); }},
         {"use", [](const CardEvidence& e) { return e.use.has_value(); },
          [](CardEvidence& e, const RecordJson& json) { e.use = useFrom(json); }},
+        {"needle", [](const CardEvidence& e) { return e.needle.has_value(); },
+         [](CardEvidence& e, const RecordJson& json) { e.needle = sweepFrom(json); }},
         {"peak-memory", [](const CardEvidence& e) { return e.peaks.has_value(); },
          [](CardEvidence& e, const RecordJson& json) { e.peaks = peakFrom(json); }}};
     return kParts;

@@ -9,7 +9,7 @@
 namespace kvscope {
 
 /// Takes parts of a card out of finished run records, instead of measuring them: `positions`,
-/// `latency`, `use` and `peak-memory`. Adds facts that name their numbers, their
+/// `latency`, `use`, `peak-memory` and `needle`. Adds facts that name their numbers, their
 /// device and the runs.
 /// \throws ArgumentError naming the file, where it is of another model, another experiment, did not
 /// reach its end, repeats a part, or was made in other numbers than the first of them

@@ -96,6 +96,45 @@ private Q_SLOTS:
             refusalOf({good, positions}).startsWith(QString::fromStdString(positions.string())));
     }
 
+    void aNeedleRecordsEndGivesWhatACardShows()
+    {
+        const RecordJson cell = {{"correct", 11}, {"trials", 12}, {"interval", {0.65, 0.99}},
+                                 {"verdict", "undecided"}};
+        RecordJson column = {{"tokens", 1024}, {"beyond_trained", false}, {"skip_reason", nullptr},
+                             {"cells", RecordJson::array({cell, cell})}, {"control", cell},
+                             {"pooled", cell}};
+        RecordJson length = cell;
+        length["tokens"] = 1024;
+        const RecordJson effective = {{"threshold", 0.856},
+                                      {"tokens", 0},
+                                      {"most_tokens", 1024},
+                                      {"point_tokens", 1024},
+                                      {"censored", true},
+                                      {"lengths", RecordJson::array({length})}};
+        const RecordJson share = {{"correct", 11}, {"trials", 12}};
+        const RecordJson summary = {
+            {"experiment", "needle"},
+            {"conditions", "two depths"},
+            {"leaking", false},
+            {"trained_positions", 8192},
+            {"depths", {0.0, 100.0}},
+            {"columns", RecordJson::array({column})},
+            {"oracle", cell},
+            {"by_depth", RecordJson::array({cell, cell})},
+            {"ends_against_middle", {{"ends", share}, {"middle", share}, {"p", 1.0}}},
+            {"effective_length", {{"absolute", effective}, {"relative", effective}}}};
+        CardEvidence evidence;
+        evidence.tokens = 1024;
+        takeRecords(evidence, {record(header("needle"), summary, "n")}, "fnv1a64:1");
+        QCOMPARE(evidence.needle->columns[0].cells[1].score.correct, 11);
+        QCOMPARE(evidence.needle->absolute.mostTokens, 1024);
+        QVERIFY(usesResult(evidence).verdict == CardVerdict::InPart);
+        QCOMPARE(longestRun(evidence), 1024);
+        RecordJson damaged = summary;
+        damaged["columns"][0]["pooled"]["correct"] = 13;
+        QVERIFY(refusalOf({record(header("needle"), damaged, "o")}).contains("more right answers"));
+    }
+
     void aDamagedSummaryIsRefused()
     {
         RecordJson use = useJson(*fakeEvidence().use);
