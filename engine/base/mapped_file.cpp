@@ -1,6 +1,7 @@
 #include "engine/base/mapped_file.h"
 
 #include "engine/base/errors.h"
+#include "engine/base/utf8.h"
 
 #include <cerrno>
 #include <cstring>
@@ -37,7 +38,7 @@ private:
 
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& why)
 {
-    throw CheckpointError(path.string() + ": " + why);
+    throw CheckpointError(oneLine(path.string()) + ": " + why);
 }
 
 } // namespace

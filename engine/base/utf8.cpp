@@ -1,5 +1,6 @@
 #include "engine/base/utf8.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace kvscope {
@@ -42,6 +43,20 @@ Character nextCharacter(std::string_view text)
     return {Shape::Complete, length};
 }
 
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+/// Bytes of the character at `at` that ends a line or steers a terminal; 0 for any other.
+std::size_t controlLength(std::string_view text, std::size_t at)
+{
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (byte < 0x20 || byte == 0x7f)
+        return 1;
+    const std::string_view rest = text.substr(at);
+    if (byte == 0xc2 && rest.size() > 1 && static_cast<unsigned char>(rest[1]) < 0xa0)
+        return 2; // U+0080 to U+009F
+    return rest.starts_with("\xE2\x80\xA8") || rest.starts_with("\xE2\x80\xA9") ? 3 : 0;
+}
+
 } // namespace
 
 std::optional<std::size_t> firstInvalidUtf8(std::string_view text)
@@ -80,6 +95,21 @@ std::string toValidUtf8(std::string_view text)
         at += character.length;
     }
     return valid;
+}
+
+std::string oneLine(std::string_view text)
+{
+    const std::string valid = toValidUtf8(text);
+    std::string line;
+    for (std::size_t at = 0; at < valid.size();) {
+        const std::size_t control = controlLength(valid, at);
+        if (control > 0)
+            line += kReplacement;
+        else
+            line += valid[at];
+        at += std::max<std::size_t>(control, 1);
+    }
+    return line;
 }
 
 } // namespace kvscope

@@ -20,4 +20,8 @@ std::size_t completeUtf8Prefix(std::string_view text);
 /// by U+FFFD.
 std::string toValidUtf8(std::string_view text);
 
+/// toValidUtf8() fit for one line of a message: control characters (of ASCII and of Latin-1, which
+/// steer terminals) and Unicode's line separators become U+FFFD too.
+std::string oneLine(std::string_view text);
+
 } // namespace kvscope

@@ -1,6 +1,7 @@
 #include "engine/checkpoint/check_log.h"
 
 #include "engine/base/units.h"
+#include "engine/base/utf8.h"
 
 #include <algorithm>
 
@@ -23,6 +24,8 @@ void CheckLog::add(CheckEntry entry)
         m_tallies[static_cast<std::size_t>(entry.section)][static_cast<std::size_t>(entry.result)];
     const std::int64_t beyond = ++tally.count - limitOf(entry.result);
     if (beyond <= 0) {
+        for (std::string* text : {&entry.file, &entry.what, &entry.found}) // of files' own names
+            *text = oneLine(*text);
         m_entries.push_back(std::move(entry));
         return;
     }

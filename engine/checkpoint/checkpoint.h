@@ -60,6 +60,7 @@ struct TokenizerSource
     std::filesystem::path sentencePieceFile;
     std::filesystem::path tiktokenFile;
     std::vector<AddedToken> addedTokens; ///< of tokenizer_config.json, beside the latter two
+    std::string file; ///< which the above is from, without its folder: for messages
     /// Rows of the model's embedding: ids below it that the tokenizer lacks are padding, and a
     /// larger vocabulary is an error. Nothing where there is no model.
     std::optional<std::int64_t> modelVocabularySize;

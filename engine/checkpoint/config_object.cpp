@@ -136,6 +136,14 @@ std::optional<ConfigObject> ConfigObject::section(std::string_view key) const
     return ConfigObject(*value, m_file, m_prefix + std::string(key) + ".");
 }
 
+ConfigObject ConfigObject::mergedWith(const ConfigObject& over) const
+{
+    ConfigObject merged = over;
+    merged.m_object = m_object;
+    merged.m_object.update(over.m_object);
+    return merged;
+}
+
 void ConfigObject::fail(std::string_view key, const std::string& why) const
 {
     failIn(m_file, m_prefix + printable(key) + " " + why);

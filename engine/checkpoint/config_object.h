@@ -20,6 +20,12 @@ public:
 
     const std::string& file() const { return m_file; }
     bool has(std::string_view key) const { return find(key) != nullptr; }
+    /// Whether the key is there, but as null, where that means something else than a missing key.
+    bool isNull(std::string_view key) const { return isStated(key) && !has(key); }
+    bool isEmpty() const { return m_object.empty(); }
+    const nlohmann::json& keys() const { return m_object; }
+    /// These keys, with those of `over` put over them; messages speak of `over`.
+    ConfigObject mergedWith(const ConfigObject& over) const;
     /// Whether the key is there at all, if only as null.
     bool isStated(std::string_view key) const { return m_object.contains(std::string(key)); }
     /// Null where missing.

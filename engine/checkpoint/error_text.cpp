@@ -6,29 +6,19 @@
 namespace kvscope {
 namespace {
 constexpr std::size_t kLongestQuote = 120;
-}
+} // namespace
 
 std::string printable(std::string_view text)
 {
-    const bool isCut = text.size() > kLongestQuote;
-    if (isCut) {
-        text = text.substr(0, kLongestQuote);
-        text = text.substr(0, completeUtf8Prefix(text));
-    }
-    std::string line;
-    for (const char c : toValidUtf8(text)) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte == 0x7f)
-            line += "\xEF\xBF\xBD";
-        else
-            line += c;
-    }
-    return isCut ? line + "…" : line;
+    if (text.size() <= kLongestQuote)
+        return oneLine(text);
+    text = text.substr(0, kLongestQuote);
+    return oneLine(text.substr(0, completeUtf8Prefix(text))) + "…";
 }
 
 void failIn(std::string_view file, const std::string& why)
 {
-    throw CheckpointError(std::string(file) + ": " + why);
+    throw CheckpointError(oneLine(file) + ": " + oneLine(why));
 }
 
 } // namespace kvscope

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxTemplateBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxEndTokens = 1024; // a dozen are in use
 
 bool isPresent(const fs::path& file)
 {
@@ -30,10 +30,9 @@ std::string readChatTemplate(const fs::path& folder, const TokenizerConfig& conf
     if (!isPresent(file))
         return config.chatTemplate;
     const MappedFile mapped(file);
-    if (mapped.bytes().size() > kMaxTemplateBytes)
-        failIn("chat_template.jinja", "has " + std::to_string(mapped.bytes().size()) +
-                                          " bytes; at most 1048576 were expected");
-    return {reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size()};
+    return checkedTemplate(
+        {reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size()},
+        "chat_template.jinja", "the template");
 }
 
 /// One id, or a list of them.
@@ -48,6 +47,9 @@ void addEndTokens(const ConfigObject& config, std::int64_t vocabularySize, Token
         addEndToken(*config.wholeNumber(kKey), vocabularySize, source, warnings);
         return;
     }
+    if (value->size() > kMaxEndTokens)
+        config.fail(kKey, "has " + std::to_string(value->size()) + " entries; at most " +
+                              std::to_string(kMaxEndTokens) + " were expected");
     for (const nlohmann::json& id : *value) {
         if (!id.is_number_integer())
             config.fail(kKey, "holds something that is not a whole number");
@@ -59,6 +61,7 @@ void addEndTokens(const ConfigObject& config, std::int64_t vocabularySize, Token
 /// name is text: a base64 token and its rank on each line.
 void setTokenizerFile(const fs::path& file, TokenizerSource& source)
 {
+    source.file = file.filename().string();
     const MappedFile mapped(file);
     if (mapped.bytes().front() == std::byte{'{'})
         source.tokenizerJsonFile = file;
@@ -138,6 +141,15 @@ void reconcileBegin(const ConfigObject& config, std::int64_t vocabularySize,
 }
 
 } // namespace
+
+std::string checkedTemplate(std::string_view text, const std::string& file, std::string_view what)
+{
+    constexpr std::size_t kMaxTemplateBytes = std::size_t{1} << 20; // the longest in use have 30 kB
+    if (text.size() > kMaxTemplateBytes)
+        failIn(file, std::string(what) + " has " + std::to_string(text.size()) +
+                         " bytes; at most 1048576 were expected");
+    return std::string(text);
+}
 
 TokenizerSource readFolderTokenizer(const fs::path& folder, const ConfigObject& config,
                                     std::int64_t vocabularySize, std::vector<std::string>& warnings)

@@ -131,8 +131,9 @@ TokenizerSource readGgufTokenizer(const GgufFile& file, std::optional<std::int64
                                   std::vector<std::string>& warnings)
 {
     TokenizerSource source;
+    source.file = file.name();
     if (const std::string* text = file.text("tokenizer.chat_template"))
-        source.chatTemplate = *text;
+        source.chatTemplate = checkedTemplate(*text, file.name(), "tokenizer.chat_template");
     const std::string* model = file.text("tokenizer.ggml.model");
     if (model == nullptr)
         return source;

@@ -8,6 +8,10 @@
 #include <vector>
 
 namespace kvscope {
+namespace {
+constexpr std::uint64_t kMostValues = std::uint64_t{1} << 23;
+constexpr std::uint64_t kMostTextBytes = std::uint64_t{1} << 27;
+} // namespace
 
 // Source: ggml/docs/gguf.md, gguf_metadata_value_type.
 enum class GgufValueReader::ValueType : std::uint32_t {
@@ -84,6 +88,7 @@ GgufArray GgufValueReader::readNumbers(std::uint64_t count, const std::string& w
     if (!bytes)
         fail(what + " claims " + std::to_string(count) + " values");
     const std::string_view data = m_reader.take(*bytes, what);
+    chargeValues(count, what);
     std::vector<Wide> values(count);
     for (std::uint64_t i = 0; i < count; ++i) {
         Stored value;
@@ -98,6 +103,7 @@ GgufArray GgufValueReader::readTexts(std::uint64_t count, const std::string& wha
     if (count > m_reader.remaining() / sizeof(std::uint64_t))
         fail(what + " claims " + std::to_string(count) + " texts, but only " +
              std::to_string(m_reader.remaining()) + " bytes follow");
+    chargeValues(count, what);
     std::vector<std::string> values;
     values.reserve(count);
     for (std::uint64_t i = 0; i < count; ++i)
@@ -110,6 +116,7 @@ GgufArray GgufValueReader::readBools(std::uint64_t count, const std::string& wha
     if (count > m_reader.remaining())
         fail(what + " claims " + std::to_string(count) + " values, but only " +
              std::to_string(m_reader.remaining()) + " bytes follow");
+    chargeValues(count, what);
     std::vector<bool> values(count);
     for (std::uint64_t i = 0; i < count; ++i)
         values[i] = readBool(what);
@@ -158,7 +165,25 @@ std::string GgufValueReader::readText(const std::string& what, std::uint64_t lim
     if (length > limit)
         fail(what + " would be " + std::to_string(length) + " bytes long, " +
              std::to_string(limit) + " are allowed");
-    return std::string(m_reader.take(length, what));
+    const std::string_view text = m_reader.take(length, what);
+    chargeText(length, what);
+    return std::string(text);
+}
+
+void GgufValueReader::chargeValues(std::uint64_t count, const std::string& what)
+{
+    m_numValues += count;
+    if (count > kMostValues || m_numValues > kMostValues)
+        fail(what + " has " + std::to_string(count) +
+             " values; at most 8388608 in all arrays together are read");
+}
+
+void GgufValueReader::chargeText(std::uint64_t length, const std::string& what)
+{
+    m_textBytes += length;
+    if (length > kMostTextBytes || m_textBytes > kMostTextBytes)
+        fail(what + " has " + std::to_string(length) +
+             " bytes; at most 134217728 in all texts together are read");
 }
 
 } // namespace kvscope

@@ -9,7 +9,9 @@
 namespace kvscope {
 
 /// Reads texts and metadata values of a GGUF file. Every length is compared with the bytes that are
-/// left before anything is allocated.
+/// left before anything is allocated; since a sparse file has as many bytes as it likes, all arrays
+/// together may have 2^23 values (the largest vocabularies have 1.3 million with their merges), and
+/// all texts 2^27 bytes, so that memory stays below some 400 MiB.
 class GgufValueReader
 {
 public:
@@ -30,6 +32,8 @@ public:
 private:
     enum class ValueType : std::uint32_t;
 
+    void chargeValues(std::uint64_t count, const std::string& what);
+    void chargeText(std::uint64_t length, const std::string& what);
     [[noreturn]] void fail(const std::string& why) const { failIn(m_reader.file(), why); }
     ValueType readType(const std::string& what);
     bool readBool(const std::string& what);
@@ -40,6 +44,8 @@ private:
     GgufArray readBools(std::uint64_t count, const std::string& what);
 
     ByteReader& m_reader;
+    std::uint64_t m_numValues = 0; ///< of arrays, so far
+    std::uint64_t m_textBytes = 0; ///< so far
 };
 
 } // namespace kvscope

@@ -97,19 +97,18 @@ struct ModelConfig
     bool hasOutputBias = false;      ///< of attention
     bool hasFeedForwardBias = false; ///< of every matrix of the feed-forward or of the experts
     Activation activation = Activation::Silu;
-    bool isGated = true;           ///< down(act(gate x) * up x); otherwise down(act(up x))
-    bool clampsSinks = false;      ///< to [-10, 15] before use: GPT-OSS-Lite
-    double embeddingScale = 1.0;   ///< multiplies looked-up embeddings
-    double residualScale = 1.0;    ///< multiplies what a layer adds
-    double logitScale = 1.0;       ///< multiplies logits
-    double attentionScale = 0.0;   ///< multiplies q.k; 0: 1 / sqrt(D)
-    double attentionSoftCap = 0.0; ///< scores become cap tanh(score / cap); 0: none
-    double finalSoftCap = 0.0;     ///< the same of logits
+    bool isGated = true;                  ///< down(act(gate x) * up x); otherwise down(act(up x))
+    bool clampsSinks = false;             ///< to [-10, 15] before use: GPT-OSS-Lite
+    double embeddingScale = 1.0;          ///< multiplies looked-up embeddings
+    double residualScale = 1.0;           ///< multiplies what a layer adds
+    double logitScale = 1.0;              ///< multiplies logits
+    std::optional<double> attentionScale; ///< multiplies q.k; nothing: 1 / sqrt(D)
+    double attentionSoftCap = 0.0;        ///< scores become cap tanh(score / cap); 0: none
+    double finalSoftCap = 0.0;            ///< the same of logits
 
     double scoreScale() const
     {
-        return attentionScale > 0.0 ? attentionScale
-                                    : 1.0 / std::sqrt(static_cast<double>(headDim));
+        return attentionScale ? *attentionScale : 1.0 / std::sqrt(static_cast<double>(headDim));
     }
     const RotaryConfig& rotaryOf(const LayerConfig& layer) const
     {

@@ -1,3 +1,4 @@
+#include "engine/checkpoint/architectures/layer_list.h"
 #include "engine/checkpoint/error_text.h"
 #include "engine/checkpoint/model_config.h"
 
@@ -14,7 +15,6 @@ constexpr std::int64_t kMaxWidth = std::int64_t{1} << 18;
 constexpr std::int64_t kMaxFeedForward = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxHeads = std::int64_t{1} << 12;
 constexpr std::int64_t kMaxHeadDim = std::int64_t{1} << 12;
-constexpr std::int64_t kMaxLayers = std::int64_t{1} << 10;
 constexpr std::int64_t kMaxExperts = std::int64_t{1} << 9;
 constexpr std::int64_t kMaxPositions = std::int64_t{1} << 40;
 

@@ -15,6 +15,8 @@
 #include "engine/checkpoint/tokenizer_source.h"
 #include "engine/checkpoint/yaml_config.h"
 
+#include <map>
+
 namespace kvscope {
 namespace {
 
@@ -167,12 +169,13 @@ void openGguf(const CheckpointFiles& files, Checkpoint& checkpoint, CheckLog& lo
 
 void checkShards(const CheckpointFiles& files, const Checkpoint& checkpoint)
 {
+    std::map<std::string, const TensorFile*> fileOf;
+    for (std::size_t i = 0; i < files.weights.size(); ++i)
+        fileOf.emplace(files.weights[i].filename().string(), checkpoint.files[i].get());
     for (const auto& [tensor, shard] : files.shardOf)
-        for (std::size_t i = 0; i < files.weights.size(); ++i)
-            if (files.weights[i].filename() == shard &&
-                checkpoint.files[i]->find(tensor) == nullptr)
-                failIn(shard, printable(tensor) + " is missing, which model.safetensors.index.json "
-                                                  "places there");
+        if (fileOf.at(shard)->find(tensor) == nullptr)
+            failIn(shard, printable(tensor) +
+                              " is missing, which model.safetensors.index.json places there");
 }
 
 /// The configuration beside the weights, read by `read` as text of its own form.

@@ -1,6 +1,7 @@
 #include "engine/checkpoint/safetensors_header.h"
 
 #include "engine/base/errors.h"
+#include "engine/base/utf8.h"
 #include "engine/checkpoint/error_text.h"
 
 #include <nlohmann/json.hpp>
@@ -109,7 +110,7 @@ public:
     bool parse_error(std::size_t position, const std::string&,
                      const nlohmann::detail::exception& error) override
     {
-        throw CheckpointError(m_file + ": the header is not valid JSON at its byte " +
+        throw CheckpointError(oneLine(m_file) + ": the header is not valid JSON at its byte " +
                                   std::to_string(position),
                               error.what());
     }

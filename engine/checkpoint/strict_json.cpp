@@ -2,6 +2,7 @@
 
 #include "engine/base/errors.h"
 #include "engine/base/mapped_file.h"
+#include "engine/base/utf8.h"
 #include "engine/checkpoint/error_text.h"
 
 #include <unordered_set>
@@ -31,10 +32,11 @@ nlohmann::json parseStrictJson(std::string_view text, const std::string& file)
     try {
         return nlohmann::json::parse(text.begin(), text.end(), check);
     } catch (const nlohmann::json::parse_error& error) {
-        throw CheckpointError(file + ": is not valid JSON at byte " + std::to_string(error.byte),
+        throw CheckpointError(oneLine(file) + ": is not valid JSON at byte " +
+                                  std::to_string(error.byte),
                               error.what());
     } catch (const nlohmann::json::exception& error) {
-        throw CheckpointError(file + ": is not valid JSON", error.what());
+        throw CheckpointError(oneLine(file) + ": is not valid JSON", error.what());
     }
 }
 

@@ -58,19 +58,23 @@ TensorBinder::TensorBinder(const std::vector<std::shared_ptr<const TensorFile>>&
     , m_configFile(std::move(configFile))
     , m_log(log)
 {
-    if (files.size() < 2)
-        return;
-    log.run(aboutTensors("no tensor is in two files"), [&](CheckEntry& entry) {
-        for (std::size_t i = 1; i < files.size(); ++i)
-            for (const auto& [name, tensor] : files[i]->tensors())
-                for (std::size_t j = 0; j < i; ++j)
-                    if (files[j]->find(name) != nullptr) {
-                        entry = aboutTensor(tensor, *files[i], " is in one file alone");
-                        failIn(fileName(*files[i]),
-                               printable(name) + " is also in " + fileName(*files[j]));
-                    }
+    const auto index = [&](CheckEntry& entry) {
+        for (const auto& file : files)
+            for (const auto& [name, tensor] : file->tensors()) {
+                const auto [other, isNew] = m_places.try_emplace(name, Place{&tensor, file.get()});
+                if (isNew)
+                    continue;
+                entry = aboutTensor(tensor, *file, " is in one file alone");
+                failIn(fileName(*file),
+                       printable(name) + " is also in " + fileName(*other->second.file));
+            }
         entry.found = where();
-    });
+    };
+    CheckEntry alone = aboutTensors("no tensor is in two files");
+    if (files.size() > 1)
+        log.run(std::move(alone), index);
+    else
+        index(alone); // which is true of one file
 }
 
 MatrixSource TensorBinder::matrix(const std::string& name, std::int64_t rows, std::int64_t cols)
@@ -104,7 +108,12 @@ VectorSource TensorBinder::vectorStack(const std::string& name, std::int64_t cou
 MatrixSource TensorBinder::mxfp4Stack(const std::string& name, std::int64_t count,
                                       std::int64_t rows, std::int64_t cols)
 {
-    const std::int64_t numBlocks = cols / 32;
+    constexpr std::int64_t kBlock = 32;
+    if (cols % kBlock != 0)
+        failIn(m_configFile, "asks for rows of " + std::to_string(cols) + " numbers of " +
+                                 printable(name) + "_blocks, which is MXFP4 and has them in " +
+                                 "blocks of 32");
+    const std::int64_t numBlocks = cols / kBlock;
     return {.tensor = bind(name + "_blocks", {count, rows, numBlocks, 16}, Use::Bytes),
             .rows = count * rows,
             .cols = cols,
@@ -133,26 +142,21 @@ std::string_view TensorBinder::expectedStorage(const TensorInfo& tensor, Use use
 
 bool TensorBinder::has(std::string_view name) const
 {
-    for (const auto& file : m_files)
-        if (file->find(name) != nullptr)
-            return true;
-    return false;
+    return m_places.contains(name);
 }
 
 void TensorBinder::ignoreEndingWith(std::string_view suffix)
 {
-    for (const auto& file : m_files)
-        for (const auto& [name, tensor] : file->tensors())
-            if (name.ends_with(suffix))
-                ignore(name);
+    for (const auto& [name, place] : m_places)
+        if (name.ends_with(suffix))
+            ignore(name);
 }
 
 void TensorBinder::ignoreStartingWith(std::string_view prefix)
 {
-    for (const auto& file : m_files)
-        for (const auto& [name, tensor] : file->tensors())
-            if (name.starts_with(prefix))
-                ignore(name);
+    for (const auto& [name, place] : m_places)
+        if (name.starts_with(prefix))
+            ignore(name);
 }
 
 void TensorBinder::checkFits(const TensorInfo& tensor, const TensorFile& file, const Shape& shape,
@@ -170,27 +174,25 @@ void TensorBinder::checkFits(const TensorInfo& tensor, const TensorFile& file, c
 
 const TensorInfo* TensorBinder::bind(const std::string& name, const Shape& shape, Use use)
 {
-    for (const auto& file : m_files) {
-        const TensorInfo* tensor = file->find(name);
-        if (tensor == nullptr)
-            continue;
-        m_used.insert(name);
-        try {
-            checkFits(*tensor, *file, shape, use);
-        } catch (const CheckpointError& error) {
-            // The others are looked at all the same: one wrong shape seldom comes alone.
-            m_log.addFailure(aboutTensor(*tensor, *file, " has the shape and type asked for"),
-                             error);
-            ++m_numWrong;
-            return nullptr;
-        }
-        ++m_numRight;
-        return tensor;
+    const auto found = m_places.find(name);
+    if (found == m_places.end()) {
+        if (m_missing.size() < kNamesKept)
+            m_missing.push_back(name);
+        ++m_numMissing;
+        return nullptr;
     }
-    if (m_missing.size() < kNamesKept)
-        m_missing.push_back(name);
-    ++m_numMissing;
-    return nullptr;
+    const auto [tensor, file] = found->second;
+    m_used.insert(name);
+    try {
+        checkFits(*tensor, *file, shape, use);
+    } catch (const CheckpointError& error) {
+        // The others are looked at all the same: one wrong shape seldom comes alone.
+        m_log.addFailure(aboutTensor(*tensor, *file, " has the shape and type asked for"), error);
+        ++m_numWrong;
+        return nullptr;
+    }
+    ++m_numRight;
+    return tensor;
 }
 
 std::string TensorBinder::where() const

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace kvscope {
@@ -63,7 +64,15 @@ private:
     void checkNoneMissing(const std::string& model) const;
     void checkNoneLeftOver(const std::string& model) const;
 
+    /// A tensor and the file that holds it, which is named where something is wrong with it.
+    struct Place
+    {
+        const TensorInfo* tensor = nullptr;
+        const TensorFile* file = nullptr;
+    };
+
     std::vector<std::shared_ptr<const TensorFile>> m_files;
+    std::unordered_map<std::string_view, Place> m_places; ///< of all files; a model has 100,000
     std::string m_configFile;
     CheckLog& m_log;
     std::set<std::string, std::less<>> m_used;

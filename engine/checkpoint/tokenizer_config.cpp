@@ -2,6 +2,7 @@
 
 #include "engine/checkpoint/error_text.h"
 #include "engine/checkpoint/strict_json.h"
+#include "engine/checkpoint/tokenizer_source.h"
 
 #include <algorithm>
 #include <charconv>
@@ -12,16 +13,20 @@ namespace {
 /// A template is text, or a list of named ones of which "default" is meant.
 std::string templateOf(const ConfigObject& config)
 {
-    const nlohmann::json* value = config.find("chat_template");
+    constexpr std::string_view kKey = "chat_template";
+    const auto taken = [&](const nlohmann::json& text) {
+        return checkedTemplate(text.get_ref<const std::string&>(), config.file(), kKey);
+    };
+    const nlohmann::json* value = config.find(kKey);
     if (value == nullptr)
         return {};
     if (value->is_string())
-        return value->get<std::string>();
+        return taken(*value);
     if (value->is_array())
         for (const nlohmann::json& entry : *value)
             if (entry.is_object() && entry.value("name", nlohmann::json()) == "default" &&
                 entry.contains("template") && entry["template"].is_string())
-                return entry["template"].get<std::string>();
+                return taken(entry["template"]);
     return {};
 }
 

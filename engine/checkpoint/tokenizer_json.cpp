@@ -2,6 +2,7 @@
 
 #include "engine/base/errors.h"
 #include "engine/base/mapped_file.h"
+#include "engine/base/utf8.h"
 #include "engine/checkpoint/error_text.h"
 
 #include <limits>
@@ -134,7 +135,7 @@ public:
     bool parse_error(std::size_t position, const std::string&, // NOLINT: nlohmann's name
                      const nlohmann::detail::exception& error)
     {
-        throw CheckpointError(m_result.file + ": is not valid JSON at byte " +
+        throw CheckpointError(oneLine(m_result.file) + ": is not valid JSON at byte " +
                                   std::to_string(position),
                               error.what());
     }

@@ -6,9 +6,14 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kvscope {
+
+/// A chat template from a file, if it is one that may be kept.
+/// \throws CheckpointError naming the file and what is in it, beyond 1 MiB
+std::string checkedTemplate(std::string_view text, const std::string& file, std::string_view what);
 
 /// What GGUF metadata says of the tokenizer. Arrays are checked for type and length, ids for range.
 /// \param vocabularySize  the model's, which the number of tokens must equal; nothing: that number

@@ -53,7 +53,7 @@ YAML::Node loadMapping(std::string_view text, const std::string& file)
             failIn(file, "is not a YAML mapping of keys to values");
         return root;
     } catch (const YAML::Exception& error) {
-        throw CheckpointError(file + ": is not valid YAML at line " +
+        throw CheckpointError(oneLine(file) + ": is not valid YAML at line " +
                                   std::to_string(error.mark.line + 1),
                               error.what());
     }

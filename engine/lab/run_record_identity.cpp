@@ -75,7 +75,7 @@ void addShape(Hash& hash, const ModelConfig& config)
         hash.add(kind);
     for (const double number :
          {config.normEpsilon, config.embeddingScale, config.residualScale, config.logitScale,
-          config.attentionScale, config.attentionSoftCap, config.finalSoftCap})
+          config.attentionScale.value_or(0.0), config.attentionSoftCap, config.finalSoftCap})
         hash.add(std::bit_cast<std::int64_t>(number));
     if (config.experts)
         addExperts(hash, *config.experts);

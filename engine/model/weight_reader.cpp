@@ -119,6 +119,7 @@ WeightMatrix WeightReader::mxfp4Matrix(const MatrixSource& source)
 {
     constexpr std::int64_t kBlock = 32;
     constexpr std::int64_t kBytes = 17;
+    TORCH_CHECK(source.cols % kBlock == 0, "a row of MXFP4 is whole blocks of 32");
     readThrough(source.tensor->data.subspan(
         static_cast<std::size_t>(source.offset / 2),
         static_cast<std::size_t>(((source.rows - 1) * source.rowStride + source.cols) / 2)));

@@ -193,11 +193,14 @@ void describeText(OpenPreview& preview, const Checkpoint& checkpoint,
                   const std::string& tokenizerFile, CheckLog& log)
 {
     const UsableTokenizer usable = usableTokenizer(checkpoint, tokenizerFile);
-    const auto note = [&log](CheckSection section, const char* what, const std::string& found,
-                             const std::string& warning) {
+    const std::string file = tokenizerFile.empty()
+                                 ? checkpoint.tokenizer.file
+                                 : std::filesystem::path(tokenizerFile).filename().string();
+    const auto note = [&](CheckSection section, const char* what, const std::string& found,
+                          const std::string& warning) {
         log.add({section,
                  warning.empty() ? CheckResult::Passed : CheckResult::Warning,
-                 {},
+                 section == CheckSection::Tokenizer ? file : std::string(),
                  what,
                  warning.empty() ? found : warning,
                  {}});

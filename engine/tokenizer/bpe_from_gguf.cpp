@@ -2,7 +2,8 @@
 
 #include "engine/tokenizer/split_patterns.h"
 
-#include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 namespace kvscope {
 namespace {
@@ -25,6 +26,7 @@ BpeParts bpePartsFrom(const BpeVocabulary& vocabulary)
     parts.preTokenizer = std::move(scheme.preTokenizer);
     parts.rules.ignoresMerges = scheme.ignoresMerges;
     parts.rules.tokens = vocabulary.tokens;
+    std::unordered_set<std::string_view> known; // of added tokens, of which a file may have 200,000
     for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id) {
         const GgufTokenType type{vocabulary.types[id]};
         if (type != GgufTokenType::Control && type != GgufTokenType::UserDefined)
@@ -36,10 +38,7 @@ BpeParts bpePartsFrom(const BpeVocabulary& vocabulary)
         // Text taken literally never becomes a control token, whatever the merges of a file say.
         if (token.isSpecial)
             parts.rules.tokens[id].clear();
-        const bool isKnown = std::ranges::any_of(parts.addedTokens, [&](const AddedToken& other) {
-            return other.content == token.content;
-        });
-        if (!isKnown)
+        if (known.insert(vocabulary.tokens[id]).second)
             parts.addedTokens.push_back(std::move(token));
     }
     parts.rules.merges.reserve(vocabulary.merges.size());

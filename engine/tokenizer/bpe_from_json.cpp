@@ -67,17 +67,11 @@ std::vector<AddedToken> addedTokensOf(const TokenizerJson& json)
         return tokens;
     if (!list->is_array())
         outline.fail("added_tokens", "is not a list");
-    const auto limit =
-        static_cast<std::int64_t>(2 * (json.vocabulary.size() + list->size()) + 65'536);
     for (const Json& value : *list) {
         if (!value.is_object())
             outline.fail("added_tokens", "has an entry that is not an object");
         const ConfigObject entry(value, json.file, "added_tokens.");
-        const std::int64_t id = entry.requireWholeNumber("id");
-        if (id < 0 || id >= limit)
-            entry.fail("id", "is " + std::to_string(id) + " in a vocabulary of " +
-                                 std::to_string(json.vocabulary.size()));
-        tokens.push_back(readAddedToken(entry, id));
+        tokens.push_back(readAddedToken(entry, entry.requireWholeNumber("id")));
     }
     return tokens;
 }

@@ -20,6 +20,7 @@ std::string inAlphabet(std::string_view bytes)
 
 std::int64_t numIds(const BpeParts& parts)
 {
+    requireAddedIds(parts.addedTokens, parts.rules.tokens.size());
     auto size = static_cast<std::int64_t>(parts.rules.tokens.size());
     for (const AddedToken& token : parts.addedTokens)
         size = std::max(size, token.id + 1);

@@ -1,5 +1,7 @@
 #include "engine/tokenizer/control_matcher.h"
 
+#include "engine/tokenizer/token_checks.h"
+
 namespace kvscope {
 
 ControlMatcher::ControlMatcher()
@@ -16,6 +18,7 @@ void ControlMatcher::add(std::string_view spelling, std::int64_t token)
 {
     if (spelling.empty())
         return;
+    requireSpelling(spelling);
     m_isFirst[static_cast<std::uint8_t>(spelling.front())] = true;
     std::uint32_t node = 0;
     for (const char byte : spelling) {

@@ -20,7 +20,7 @@ struct TextSegment
 
 /// Finds the spellings of control and user-defined tokens in text: leftmost first, and of those
 /// that begin at one place the longest. A trie, so a text of n bytes takes at most n times the
-/// longest spelling. Immutable once filled.
+/// longest spelling, which is bounded. Immutable once filled.
 class ControlMatcher
 {
 public:
@@ -33,6 +33,7 @@ public:
     ControlMatcher();
 
     /// An empty spelling is left out; of two tokens spelled alike the first is kept.
+    /// \throws TokenizerError for one of more than kMaxSpellingBytes
     void add(std::string_view spelling, std::int64_t token);
     /// The token spelled exactly `text`.
     std::optional<std::int64_t> find(std::string_view text) const;

@@ -49,14 +49,9 @@ SentencePieceTokenizer::~SentencePieceTokenizer() = default;
 
 void SentencePieceTokenizer::addTokens(const std::vector<AddedToken>& addedTokens)
 {
-    constexpr std::size_t kFreeIds = 65'536; // ids beyond the model's own that may be without token
-    const auto limit = static_cast<TokenId>(2 * (m_types.size() + addedTokens.size()) + kFreeIds);
+    requireAddedIds(addedTokens, m_types.size());
     m_size = static_cast<std::int64_t>(m_types.size());
     for (const AddedToken& token : addedTokens) {
-        if (token.id < 0 || token.id >= limit)
-            throw TokenizerError("The added token " + std::to_string(token.id) +
-                                 " is far beyond the " + formatCount(m_size) +
-                                 " pieces of the sentencepiece model.");
         // The library finds what is its own already; it would not as a control piece.
         const bool isPlainPiece = isOwn(token.id) && !token.isSpecial &&
                                   m_library->IdToPiece(static_cast<int>(token.id)) == token.content;

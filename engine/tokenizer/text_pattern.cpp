@@ -1,6 +1,14 @@
 #include "engine/tokenizer/text_pattern.h"
 
+#include "engine/tokenizer/token_checks.h"
+
 namespace kvscope {
+
+TextPattern TextPattern::literal(std::string text)
+{
+    requireSpelling(text); // find() may look at as much of the text at every byte of it
+    return TextPattern(std::move(text));
+}
 
 void TextPattern::findAll(std::string_view text, std::vector<TextRange>& matches) const
 {

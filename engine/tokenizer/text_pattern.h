@@ -13,7 +13,8 @@ namespace kvscope {
 class TextPattern
 {
 public:
-    static TextPattern literal(std::string text) { return TextPattern(std::move(text)); }
+    /// \throws TokenizerError for one of more than kMaxSpellingBytes
+    static TextPattern literal(std::string text);
     /// \throws TokenizerError
     static TextPattern expression(std::string_view pattern)
     {

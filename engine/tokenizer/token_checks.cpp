@@ -3,6 +3,7 @@
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/base/utf8.h"
+#include "engine/checkpoint/error_text.h"
 
 #include <limits>
 
@@ -30,6 +31,26 @@ void requireEncodable(std::string_view text)
                              byteName(static_cast<unsigned char>(text[*bad])) +
                              ", which begins no character; save it as UTF-8 and try again.");
     }
+}
+
+void requireAddedIds(const std::vector<AddedToken>& tokens, std::size_t numOwn)
+{
+    constexpr std::size_t kFreeIds = 65'536; // gaps that are not held against a file
+    const auto limit = static_cast<std::int64_t>(2 * (numOwn + tokens.size()) + kFreeIds);
+    for (const AddedToken& token : tokens)
+        if (token.id < 0 || token.id >= limit)
+            throw TokenizerError("The added token '" + printable(token.content) + "' has the id " +
+                                 std::to_string(token.id) + " in a vocabulary of " +
+                                 formatCount(static_cast<std::int64_t>(numOwn)) + ".");
+}
+
+void requireSpelling(std::string_view spelling)
+{
+    if (spelling.size() > kMaxSpellingBytes)
+        throw TokenizerError("The token or pattern '" + printable(spelling) + "' has " +
+                             std::to_string(spelling.size()) + " bytes; at most " +
+                             std::to_string(kMaxSpellingBytes) +
+                             " are read of what is looked for in every text.");
 }
 
 void requireTokenId(std::int64_t id, std::int64_t vocabularySize)

@@ -1,6 +1,7 @@
 #include "engine/tokenizer/tokenizer.h"
 
 #include "engine/base/errors.h"
+#include "engine/base/utf8.h"
 #include "engine/tokenizer/bpe_from_gguf.h"
 #include "engine/tokenizer/bpe_from_json.h"
 #include "engine/tokenizer/padded_tokenizer.h"
@@ -28,9 +29,7 @@ std::unique_ptr<const Tokenizer> unpaddedTokenizer(const TokenizerSource& source
     return nullptr;
 }
 
-} // namespace
-
-std::unique_ptr<const Tokenizer> makeTokenizer(const TokenizerSource& source)
+std::unique_ptr<const Tokenizer> paddedTokenizer(const TokenizerSource& source)
 {
     if (!source.unsupported.empty())
         throw TokenizerError(source.unsupported);
@@ -46,6 +45,20 @@ std::unique_ptr<const Tokenizer> makeTokenizer(const TokenizerSource& source)
     if (size == *source.modelVocabularySize)
         return tokenizer;
     return std::make_unique<PaddedTokenizer>(std::move(tokenizer), *source.modelVocabularySize);
+}
+
+} // namespace
+
+std::unique_ptr<const Tokenizer> makeTokenizer(const TokenizerSource& source)
+{
+    try {
+        return paddedTokenizer(source);
+    } catch (const TokenizerError& error) {
+        const std::string why = oneLine(error.what());
+        const std::string file = oneLine(source.file);
+        const bool isNamed = file.empty() || why.find(file) != std::string::npos;
+        throw TokenizerError(isNamed ? why : file + ": " + why, error.detail());
+    }
 }
 
 std::unique_ptr<const Tokenizer> openTokenizer(const std::filesystem::path& file,

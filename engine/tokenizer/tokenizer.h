@@ -43,7 +43,7 @@ public:
 
 /// The tokenizer of a checkpoint, or null where it has none.
 /// \throws TokenizerError where it has one that cannot be used: damaged, of a kind that is not
-/// read, or with more ids than the model's embedding has rows
+/// read, or with more ids than the model's embedding has rows; names the file
 std::unique_ptr<const Tokenizer> makeTokenizer(const TokenizerSource& source);
 
 /// A tokenizer from its own file: a tokenizer.json, a sentencepiece or tiktoken `.model`, or a

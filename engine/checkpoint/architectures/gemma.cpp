@@ -10,9 +10,12 @@ namespace {
 
 ModelConfig readHuggingFace(const ConfigObject& config)
 {
-    ModelConfig model =
-        readGemmaConfig(config, {.tiesHead = true, .numKvHeads = 0, .headDim = 256});
+    ModelConfig model = readGemmaConfig(
+        config, {.tiesHead = true, .numKvHeads = 16, .headDim = 256, .maxPositions = 8192},
+        "hidden_act");
     model.architecture = "gemma";
+    if (model.activation == Activation::Gelu) // what the first files say, and do not mean
+        model.activation = Activation::GeluTanh;
     return model;
 }
 

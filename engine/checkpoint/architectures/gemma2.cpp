@@ -18,8 +18,8 @@ bool isWindowed(std::int64_t layer)
 
 ModelConfig readHuggingFace(const ConfigObject& config)
 {
-    ModelConfig model =
-        readGemmaConfig(config, {.tiesHead = true, .numKvHeads = 4, .headDim = 256});
+    ModelConfig model = readGemmaConfig(
+        config, {.tiesHead = true, .numKvHeads = 4, .headDim = 256, .maxPositions = 8192});
     model.architecture = "gemma2";
     model.hasPostNorms = true;
     model.attentionScale = 1.0 / std::sqrt(config.number("query_pre_attn_scalar").value_or(256.0));
@@ -28,8 +28,7 @@ ModelConfig readHuggingFace(const ConfigObject& config)
     };
     model.attentionSoftCap = cap("attn_logit_softcapping", kScoreCap);
     model.finalSoftCap = cap("final_logit_softcapping", kLogitCap);
-    readLayerKinds(config, config.wholeNumber("sliding_window").value_or(kWindow), isWindowed,
-                   model);
+    readLayerKinds(config, requireWindow(config, kWindow), isWindowed, model);
     return model;
 }
 
@@ -46,13 +45,10 @@ ModelConfig readGguf(const GgufFile& file)
     ModelConfig model = readGemmaGguf(section);
     model.architecture = "gemma2";
     model.hasPostNorms = true;
-    // The file does not say it; the 27B model alone divides by sqrt(E / H) (llama.cpp does so too).
-    if (model.numLayers() == 46 && model.numHeads > 0)
-        model.attentionScale =
-            std::sqrt(static_cast<double>(model.numHeads) / static_cast<double>(model.modelWidth));
+    setScaleOf27B(46, model);
     model.attentionSoftCap = section.number("attn_logit_softcapping").value_or(kScoreCap);
     model.finalSoftCap = section.number("final_logit_softcapping").value_or(kLogitCap);
-    readGgufWindows(section, isWindowed, model);
+    readGgufWindows(section, isWindowed, model, kWindow); // the first files do not say it
     return model;
 }
 

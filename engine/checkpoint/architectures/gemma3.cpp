@@ -17,47 +17,54 @@ ConfigObject textConfig(const ConfigObject& config)
     return config.section("text_config").value_or(config);
 }
 
-void readRotations(const ConfigObject& config, ModelConfig& model)
+/// A part of `rope_parameters`, which is nested by kinds of layers; what stands beside these in it
+/// does not count.
+ConfigObject rotarySectionOf(const ConfigObject& config, std::string_view kind)
 {
     const auto nested = config.section("rope_parameters");
-    const auto global = nested ? nested->section("full_attention") : std::nullopt;
-    const auto local = nested ? nested->section("sliding_attention") : std::nullopt;
-    model.rotary = global ? readRotarySection(config, *global, kGlobalBase, model.headDim)
-                          : readRotary(config, kGlobalBase, model.headDim);
-    if (local) {
-        model.windowedRotary = readRotarySection(config, *local, kLocalBase, model.headDim);
-        return;
-    }
-    model.windowedRotary = RotaryConfig{};
-    model.windowedRotary->base = config.number("rope_local_base_freq").value_or(kLocalBase);
+    auto section = nested ? nested->section(kind) : std::nullopt;
+    return section ? *std::move(section) : ConfigObject(nlohmann::json::object(), config.file());
+}
+
+/// A `rope_scaling` beside it goes over the global layers' keys, one by one. Source: transformers
+/// 5.23, Gemma3TextConfig.convert_rope_params_to_dict.
+void readRotations(const ConfigObject& config, HuggingFaceDefaults defaults, ModelConfig& model)
+{
+    ConfigObject global = rotarySectionOf(config, "full_attention");
+    if (const auto scaling = config.section("rope_scaling"))
+        global = global.mergedWith(*scaling);
+    defaults.rotaryBase = config.number("rope_theta").value_or(kGlobalBase);
+    model.rotary = readRotarySection(config, global, defaults, model.headDim);
+    readPositions(config, defaults, model);
+    defaults.rotaryBase = config.number("rope_local_base_freq").value_or(kLocalBase);
+    model.windowedRotary = readRotarySection(config, rotarySectionOf(config, "sliding_attention"),
+                                             defaults, model.headDim);
 }
 
 ModelConfig readHuggingFace(const ConfigObject& file)
 {
     const ConfigObject config = textConfig(file);
-    ModelConfig model = readGemmaConfig(config, {.tiesHead = true,
-                                                 .numHeads = 8,
-                                                 .numKvHeads = 4,
-                                                 .headDim = 256,
-                                                 .rotaryBase = kGlobalBase,
-                                                 .vocabularySize = 262208});
+    constexpr HuggingFaceDefaults kDefaults = {.tiesHead = true,
+                                               .numHeads = 8,
+                                               .numKvHeads = 4,
+                                               .headDim = 256,
+                                               .vocabularySize = 262208,
+                                               .maxPositions = 131072,
+                                               .hasOwnRotations = true};
+    ModelConfig model = readGemmaConfig(config, kDefaults);
     model.architecture = "gemma3";
     model.hasPostNorms = true;
     model.queryKeyNorm = QueryKeyNorm::Head;
     model.attentionScale = 1.0 / std::sqrt(config.number("query_pre_attn_scalar").value_or(256.0));
     model.attentionSoftCap = config.number("attn_logit_softcapping").value_or(0.0);
     model.finalSoftCap = config.number("final_logit_softcapping").value_or(0.0);
-    if (config.flag("use_bidirectional_attention").value_or(false))
-        config.fail("use_bidirectional_attention", "is true; kvscope runs causal models");
-    std::int64_t pattern = kPattern;
-    for (const char* key : {"_sliding_window_pattern", "sliding_window_pattern"})
-        pattern = config.wholeNumber(key).value_or(pattern);
+    const std::int64_t pattern = config.wholeNumber("sliding_window_pattern").value_or(kPattern);
     if (pattern < 1)
         config.fail("sliding_window_pattern", "is not above 0");
     readLayerKinds(
-        config, config.wholeNumber("sliding_window").value_or(4096),
+        config, requireWindow(config, 4096),
         [pattern](std::int64_t layer) { return (layer + 1) % pattern != 0; }, model);
-    readRotations(config, model);
+    readRotations(config, kDefaults, model);
     return model;
 }
 
@@ -83,10 +90,7 @@ ModelConfig readGguf(const GgufFile& file)
     ModelConfig model = readGemmaGguf(section);
     model.architecture = "gemma3";
     model.hasPostNorms = true;
-    // The file does not say it; the 27B model alone divides by sqrt(E / H) (llama.cpp does so too).
-    if (model.numLayers() == 62 && model.numHeads > 0)
-        model.attentionScale =
-            std::sqrt(static_cast<double>(model.numHeads) / static_cast<double>(model.modelWidth));
+    setScaleOf27B(62, model);
     model.finalSoftCap = section.number("final_logit_softcapping").value_or(0.0);
     model.windowedRotary = RotaryConfig{};
     model.windowedRotary->base = section.number("rope.freq_base_swa").value_or(kLocalBase);

@@ -4,11 +4,13 @@
 
 namespace kvscope {
 
-ModelConfig readGemmaConfig(const ConfigObject& config, const HuggingFaceDefaults& defaults)
+ModelConfig readGemmaConfig(const ConfigObject& config, const HuggingFaceDefaults& defaults,
+                            std::string_view activationKey)
 {
+    if (config.flag("use_bidirectional_attention").value_or(false))
+        config.fail("use_bidirectional_attention", "is true; kvscope runs causal models");
     ModelConfig model = readCommonConfig(config, defaults);
-    // Gemma 1's files say "gelu" in hidden_act and mean the approximation.
-    model.activation = readActivation(config, "hidden_activation", Activation::GeluTanh);
+    model.activation = readActivation(config, activationKey, Activation::GeluTanh);
     model.addsOneToGains = true;
     model.embeddingScale = std::sqrt(static_cast<double>(model.modelWidth));
     model.hasQueryKeyValueBias = config.flag("attention_bias").value_or(false);
@@ -22,6 +24,13 @@ ModelConfig readGemmaGguf(const GgufSection& section)
     model.activation = Activation::GeluTanh;
     model.embeddingScale = std::sqrt(static_cast<double>(model.modelWidth));
     return model;
+}
+
+void setScaleOf27B(std::int64_t numLayersOf27B, ModelConfig& model)
+{
+    if (model.numLayers() == numLayersOf27B && model.numHeads > 0)
+        model.attentionScale =
+            std::sqrt(static_cast<double>(model.numHeads) / static_cast<double>(model.modelWidth));
 }
 
 LayerTensors bindSandwichLayer(const ModelConfig& config, TensorBinder& binder,

@@ -1,5 +1,6 @@
 #include "engine/checkpoint/architectures/gguf_config.h"
 
+#include "engine/checkpoint/architectures/layer_list.h"
 #include "engine/checkpoint/error_text.h"
 
 #include <algorithm>
@@ -157,10 +158,7 @@ ModelConfig readCommonGguf(const GgufSection& section, std::string_view epsilonK
     if (hasInLayers(file, "attn_q_norm.weight"))
         model.queryKeyNorm = QueryKeyNorm::Head;
 
-    const std::int64_t numLayers = section.requireCount("block_count");
-    if (numLayers < 1 || numLayers > 1024) // before anything is allocated on the file's word
-        section.fail("block_count", "is " + std::to_string(numLayers) + "; 1 to 1024 was expected");
-    model.layers.resize(static_cast<std::size_t>(numLayers));
+    model.layers = layersOf(section, "block_count", section.requireCount("block_count"));
     for (LayerConfig& layer : model.layers)
         layer.hasExperts = model.experts.has_value();
 
@@ -172,10 +170,17 @@ ModelConfig readCommonGguf(const GgufSection& section, std::string_view epsilonK
     return model;
 }
 
-void readGgufWindows(const GgufSection& section,
-                     const std::function<bool(std::int64_t layer)>& isWindowed, ModelConfig& model)
+void readGgufWindow(const GgufSection& section, ModelConfig& model)
 {
-    const std::int64_t window = section.count("attention.sliding_window").value_or(0);
+    readGgufWindows(
+        section, [](std::int64_t) { return true; }, model);
+}
+
+void readGgufWindows(const GgufSection& section,
+                     const std::function<bool(std::int64_t layer)>& isWindowed, ModelConfig& model,
+                     std::int64_t otherwise)
+{
+    const std::int64_t window = section.count("attention.sliding_window").value_or(otherwise);
     if (window == 0)
         return;
     for (std::size_t i = 0; i < model.layers.size(); ++i)

@@ -45,13 +45,18 @@ private:
 ModelConfig readCommonGguf(const GgufSection& section,
                            std::string_view epsilonKey = "attention.layer_norm_rms_epsilon");
 
+/// attention.sliding_window for every layer, where it is set.
+void readGgufWindow(const GgufSection& section, ModelConfig& model);
+
 /// The rotation: keys rope.freq_base, rope.dimension_count, rope.scaling.*, and the tensors
 /// rope_freqs, rope_factors_short and rope_factors_long.
 RotaryConfig readGgufRotary(const GgufSection& section, std::int64_t headDim);
 
 /// Windowed where attention.sliding_window is set and `isWindowed` says so.
+/// \param otherwise  what a missing key stands for; 0: no windows
 void readGgufWindows(const GgufSection& section,
-                     const std::function<bool(std::int64_t layer)>& isWindowed, ModelConfig& model);
+                     const std::function<bool(std::int64_t layer)>& isWindowed, ModelConfig& model,
+                     std::int64_t otherwise = 0);
 
 /// Names that all architectures share (`blk.N.attn_q.weight`, ...), asked for as the configuration
 /// says; fused matrices where they are there in place of separate ones.

@@ -7,8 +7,11 @@
 namespace kvscope {
 namespace {
 
-/// One F32 number for each rotary pair; empty where there is no such tensor.
-std::vector<float> readDivisors(const GgufFile& file, std::string_view name)
+constexpr std::int64_t kMostPairs = 2048; // validate() allows no wider heads
+
+/// One F32 number for each rotary pair; empty where there is no such tensor. Another count is
+/// refused before anything is copied: a sparse file can claim any.
+std::vector<float> readDivisors(const GgufFile& file, std::string_view name, std::int64_t numPairs)
 {
     const TensorInfo* tensor = file.findTensor(name);
     if (tensor == nullptr)
@@ -17,6 +20,10 @@ std::vector<float> readDivisors(const GgufFile& file, std::string_view name)
         failIn(file.name(), std::string(name) + " is " + std::string(storageName(tensor->type)) +
                                 " " + shapeText(tensor->shape) +
                                 "; one F32 number per rotary pair was expected");
+    if (tensor->shape[0] != numPairs || numPairs > kMostPairs)
+        failIn(file.name(), std::string(name) + " has " + std::to_string(tensor->shape[0]) +
+                                " stored rotary frequency divisors for " +
+                                std::to_string(numPairs) + " pairs");
     std::vector<float> divisors(tensor->data.size() / sizeof(float));
     std::memcpy(divisors.data(), tensor->data.data(), tensor->data.size());
     return divisors;
@@ -41,11 +48,12 @@ RotaryScheme readYarn(const GgufSection& section, double factor)
 }
 
 /// Phi-3's: the divisors are tensors, the magnitude is attn_factor or follows from the lengths.
-RotaryScheme readLongRope(const GgufSection& section, std::vector<float> shortDivisors)
+RotaryScheme readLongRope(const GgufSection& section, std::vector<float> shortDivisors,
+                          std::int64_t numPairs)
 {
     LongRotary rotary;
     rotary.shortDivisors = std::move(shortDivisors);
-    rotary.longDivisors = readDivisors(section.file(), "rope_factors_long.weight");
+    rotary.longDivisors = readDivisors(section.file(), "rope_factors_long.weight", numPairs);
     rotary.originalPositions = originalPositions(section);
     const auto original = static_cast<double>(rotary.originalPositions);
     rotary.factor =
@@ -58,11 +66,11 @@ RotaryScheme readLongRope(const GgufSection& section, std::vector<float> shortDi
     return rotary;
 }
 
-RotaryScheme readScheme(const GgufSection& section)
+RotaryScheme readScheme(const GgufSection& section, std::int64_t numPairs)
 {
-    if (auto divisors = readDivisors(section.file(), "rope_factors_short.weight");
+    if (auto divisors = readDivisors(section.file(), "rope_factors_short.weight", numPairs);
         !divisors.empty())
-        return readLongRope(section, std::move(divisors));
+        return readLongRope(section, std::move(divisors), numPairs);
     const std::string* type = section.text("rope.scaling.type");
     // Files of before 2023-11 have the factor alone.
     const double factor = section.number("rope.scaling.factor")
@@ -86,9 +94,9 @@ RotaryConfig readGgufRotary(const GgufSection& section, std::int64_t headDim)
 {
     RotaryConfig rotary;
     rotary.base = section.number("rope.freq_base").value_or(10000.0);
-    rotary.scheme = readScheme(section);
-    rotary.frequencyDivisors = readDivisors(section.file(), "rope_freqs.weight");
     const std::int64_t rotated = section.count("rope.dimension_count").value_or(headDim);
+    rotary.scheme = readScheme(section, rotated / 2);
+    rotary.frequencyDivisors = readDivisors(section.file(), "rope_freqs.weight", rotated / 2);
     rotary.rotatedDim = rotated == headDim ? 0 : rotated;
     return rotary;
 }

@@ -2,6 +2,7 @@
 #include "engine/checkpoint/architectures/gguf_config.h"
 #include "engine/checkpoint/architectures/hugging_face_config.h"
 #include "engine/checkpoint/architectures/hugging_face_tensors.h"
+#include "engine/checkpoint/architectures/layer_list.h"
 
 #include <array>
 
@@ -51,10 +52,7 @@ ModelConfig readHuggingFace(const ConfigObject& config)
     model.activation = readActivation(config, "activation_function", Activation::GeluTanh);
     model.extendedPositions =
         config.wholeNumber("n_positions").value_or(config.wholeNumber("n_ctx").value_or(1024));
-    const std::int64_t numLayers = config.requireWholeNumber("n_layer");
-    if (numLayers < 1 || numLayers > 1024) // before anything is allocated on the file's word
-        config.fail("n_layer", "is " + std::to_string(numLayers) + "; 1 to 1024 was expected");
-    model.layers.resize(static_cast<std::size_t>(numLayers));
+    model.layers = layersOf(config, "n_layer", config.requireWholeNumber("n_layer"));
     setShape(model);
     return model;
 }

@@ -26,22 +26,37 @@ void setShape(ModelConfig& model)
     }
 }
 
+/// What the class assumes where a file says nothing of its rotation.
+ConfigObject withRotation(const ConfigObject& config)
+{
+    if (config.has("rope_parameters") || !rotarySection(config).isEmpty())
+        return config;
+    const auto rotation = nlohmann::json::object({{"rope_type", "yarn"},
+                                                  {"factor", 32.0},
+                                                  {"truncate", false},
+                                                  {"original_max_position_embeddings", 4096}});
+    return config.mergedWith(
+        ConfigObject(nlohmann::json::object({{"rope_parameters", rotation}}), config.file()));
+}
+
 ModelConfig readHuggingFace(const ConfigObject& config)
 {
-    ModelConfig model = readCommonConfig(
-        config, {.normEpsilon = 1e-5, .numKvHeads = 8, .headDim = 64, .rotaryBase = kBase});
+    ModelConfig model = readCommonConfig(withRotation(config), {.normEpsilon = 1e-5,
+                                                                .numKvHeads = 8,
+                                                                .headDim = 64,
+                                                                .rotaryBase = kBase,
+                                                                .maxPositions = 131072});
     if (config.number("swiglu_limit").value_or(kClampedSiluLimit) != kClampedSiluLimit)
         config.fail("swiglu_limit", "is not 7");
     if (config.number("swiglu_alpha").value_or(kClampedSiluAlpha) != kClampedSiluAlpha)
         config.fail("swiglu_alpha", "is not 1.702");
     model.hasQueryKeyValueBias = config.flag("attention_bias").value_or(true);
     model.hasOutputBias = model.hasQueryKeyValueBias;
-    std::int64_t active = config.wholeNumber("num_experts_per_tok").value_or(4);
-    active = config.wholeNumber("experts_per_token").value_or(active);
-    model.experts = MoEConfig{.numExperts = config.requireWholeNumber("num_local_experts"),
-                              .numActive = active,
+    // The files' experts_per_token says the same and does not count.
+    model.experts = MoEConfig{.numExperts = readNumExperts(config, 128),
+                              .numActive = config.wholeNumber("num_experts_per_tok").value_or(4),
                               .hasRouterBias = true};
-    readLayerKinds(config, config.wholeNumber("sliding_window").value_or(128), isWindowed, model);
+    readLayerKinds(config, requireWindow(config, 128), isWindowed, model);
     setShape(model);
     return model;
 }

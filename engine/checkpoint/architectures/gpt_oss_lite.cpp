@@ -1,6 +1,8 @@
 #include "engine/checkpoint/architectures/gpt_oss_lite.h"
 
 #include "engine/checkpoint/architectures/hugging_face_tensors.h"
+#include "engine/checkpoint/architectures/layer_list.h"
+#include "engine/checkpoint/error_text.h"
 
 #include <algorithm>
 #include <array>
@@ -23,7 +25,7 @@ void refuseForeignSwitches(const ConfigObject& yaml)
     }
     for (const char* key : {"activation", "hidden_act"})
         if (const auto name = yaml.text(key); name && *name != "silu" && *name != "swiglu")
-            yaml.fail(key, "is " + *name + ", silu was expected");
+            yaml.fail(key, "is " + printable(*name) + ", silu was expected");
 }
 
 RotaryConfig readRotary(const ConfigObject& yaml)
@@ -43,13 +45,10 @@ RotaryConfig readRotary(const ConfigObject& yaml)
 /// \pre headDim was read; limits are checked later, so nothing may be computed that could overflow
 std::vector<LayerConfig> readLayers(const ConfigObject& yaml, std::int64_t headDim)
 {
-    const std::int64_t count = yaml.requireWholeNumber("n_layers");
-    if (count < 1 || count > 1024) // before anything is allocated on the file's word
-        yaml.fail("n_layers", "is " + std::to_string(count) + "; 1 to 1024 was expected");
     const std::int64_t window = yaml.requireWholeNumber("window_size");
     const bool hasSink = yaml.requireFlag("sink_bias");
     const bool prunesGlobal = yaml.requireFlag("yarn_prune_rope_global");
-    std::vector<LayerConfig> layers(static_cast<std::size_t>(count));
+    auto layers = layersOf(yaml, "n_layers", yaml.requireWholeNumber("n_layers"));
     for (std::size_t i = 0; i < layers.size(); ++i) {
         layers[i].hasSink = hasSink;
         layers[i].hasExperts = true;
@@ -61,16 +60,6 @@ std::vector<LayerConfig> readLayers(const ConfigObject& yaml, std::int64_t headD
         }
     }
     return layers;
-}
-
-FeedForwardTensors bindExpert(const ModelConfig& config, TensorBinder& binder,
-                              const std::string& prefix)
-{
-    const std::int64_t width = config.modelWidth;
-    const std::int64_t inner = config.expertDim();
-    return {.gate = bindLinear(binder, prefix + "w1.", inner, width, false),
-            .up = bindLinear(binder, prefix + "w3.", inner, width, false),
-            .down = bindLinear(binder, prefix + "w2.", width, inner, false)};
 }
 
 /// Queries apart, keys and values in one.
@@ -101,10 +90,10 @@ LayerTensors bindLayer(const ModelConfig& config, TensorBinder& binder, std::int
                               config.modelWidth, false);
     for (std::int64_t e = 0; e < experts.numExperts; ++e)
         layer.experts.push_back(
-            bindExpert(config, binder, block + "moe.experts." + std::to_string(e) + "."));
+            bindNumberedExpert(config, binder, block + "moe.experts." + std::to_string(e) + "."));
     for (std::int64_t s = 0; s < experts.numShared; ++s)
-        layer.sharedExperts.push_back(
-            bindExpert(config, binder, block + "moe.shared_experts." + std::to_string(s) + "."));
+        layer.sharedExperts.push_back(bindNumberedExpert(
+            config, binder, block + "moe.shared_experts." + std::to_string(s) + "."));
     return layer;
 }
 

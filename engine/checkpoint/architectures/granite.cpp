@@ -10,7 +10,7 @@ namespace {
 
 ModelConfig readHuggingFace(const ConfigObject& config)
 {
-    ModelConfig model = readCommonConfig(config, {});
+    ModelConfig model = readCommonConfig(config, {.maxPositions = 2048});
     model.architecture = "granite";
     model.hasQueryKeyValueBias = config.flag("attention_bias").value_or(false);
     model.hasOutputBias = model.hasQueryKeyValueBias;
@@ -31,7 +31,9 @@ ModelConfig readGguf(const GgufFile& file)
     model.rotary.pairing = RotaryPairing::Adjacent;
     model.embeddingScale = section.number("embedding_scale").value_or(1.0);
     model.residualScale = section.number("residual_scale").value_or(1.0);
-    model.attentionScale = section.number("attention.scale").value_or(0.0);
+    // Here 0 stands for the usual scale (llama.cpp, f_attention_scale).
+    if (const double scale = section.number("attention.scale").value_or(0.0); scale != 0.0)
+        model.attentionScale = scale;
     model.logitScale = 1.0 / section.number("logit_scale").value_or(1.0);
     return model;
 }

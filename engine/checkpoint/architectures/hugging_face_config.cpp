@@ -1,5 +1,6 @@
 #include "engine/checkpoint/architectures/hugging_face_config.h"
 
+#include "engine/checkpoint/architectures/layer_list.h"
 #include "engine/checkpoint/error_text.h"
 
 namespace kvscope {
@@ -19,13 +20,22 @@ std::int64_t readHeadDim(const ConfigObject& config, const ModelConfig& model,
 {
     if (const auto headDim = config.wholeNumber("head_dim"))
         return *headDim;
-    if (otherwise > 0)
+    if (otherwise > 0 && !config.isNull("head_dim"))
         return otherwise;
     if (model.numHeads > 0 && model.modelWidth % model.numHeads == 0)
         return model.modelWidth / model.numHeads;
     config.fail("hidden_size", "is " + std::to_string(model.modelWidth) +
                                    ", not a multiple of the " + std::to_string(model.numHeads) +
                                    " num_attention_heads");
+}
+
+std::int64_t readNumKvHeads(const ConfigObject& config, const ModelConfig& model,
+                            std::int64_t otherwise)
+{
+    constexpr std::string_view kKey = "num_key_value_heads";
+    if (const auto count = config.wholeNumber(kKey))
+        return *count;
+    return otherwise > 0 && !config.isNull(kKey) ? otherwise : model.numHeads;
 }
 
 } // namespace
@@ -42,20 +52,17 @@ ModelConfig readCommonConfig(const ConfigObject& config, const HuggingFaceDefaul
     model.numHeads = defaults.numHeads > 0
                          ? config.wholeNumber("num_attention_heads").value_or(defaults.numHeads)
                          : config.requireWholeNumber("num_attention_heads");
-    model.numKvHeads =
-        config.wholeNumber("num_key_value_heads")
-            .value_or(defaults.numKvHeads > 0 ? defaults.numKvHeads : model.numHeads);
+    model.numKvHeads = readNumKvHeads(config, model, defaults.numKvHeads);
     model.headDim = readHeadDim(config, model, defaults.headDim);
     model.normEpsilon = config.number("rms_norm_eps").value_or(defaults.normEpsilon);
     model.hasTiedHead = config.flag("tie_word_embeddings").value_or(defaults.tiesHead);
     model.activation = readActivation(config, "hidden_act", Activation::Silu);
-    const std::int64_t numLayers = config.requireWholeNumber("num_hidden_layers");
-    if (numLayers < 1 || numLayers > 1024) // before anything is allocated on the file's word
-        config.fail("num_hidden_layers",
-                    "is " + std::to_string(numLayers) + "; 1 to 1024 was expected");
-    model.layers.resize(static_cast<std::size_t>(numLayers));
-    model.rotary = readRotary(config, defaults.rotaryBase, model.headDim);
-    readPositions(config, model);
+    constexpr std::string_view kLayersKey = "num_hidden_layers";
+    model.layers = layersOf(config, kLayersKey, config.requireWholeNumber(kLayersKey));
+    if (defaults.hasOwnRotations)
+        return model;
+    model.rotary = readRotary(config, defaults, model.headDim);
+    readPositions(config, defaults, model);
     return model;
 }
 
@@ -72,6 +79,26 @@ Activation readActivation(const ConfigObject& config, std::string_view key, Acti
         return Activation::GeluTanh;
     config.fail(key, "is " + printable(*name) +
                          "; silu, gelu, gelu_new and gelu_pytorch_tanh are read by this version");
+}
+
+std::int64_t readNumExperts(const ConfigObject& config, std::int64_t otherwise)
+{
+    const auto alias = config.wholeNumber("num_experts");
+    return alias ? *alias : config.wholeNumber("num_local_experts").value_or(otherwise);
+}
+
+std::optional<std::int64_t> readWindow(const ConfigObject& config,
+                                       std::optional<std::int64_t> otherwise)
+{
+    constexpr std::string_view kKey = "sliding_window";
+    return config.isStated(kKey) ? config.wholeNumber(kKey) : otherwise;
+}
+
+std::int64_t requireWindow(const ConfigObject& config, std::int64_t otherwise)
+{
+    if (const auto window = readWindow(config, otherwise))
+        return *window;
+    config.fail("sliding_window", "is null; this family's windowed layers need a number");
 }
 
 void readLayerKinds(const ConfigObject& config, std::optional<std::int64_t> window,

@@ -13,13 +13,20 @@ double yarnMagnitude(double factor, double mscale)
     return factor <= 1.0 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
 }
 
+std::int64_t maxPositionsOf(const ConfigObject& config, const HuggingFaceDefaults& defaults)
+{
+    return config.wholeNumber("max_position_embeddings").value_or(defaults.maxPositions);
+}
+
 /// One rope section together with the keys of the whole configuration that it leans on.
 class RotarySection
 {
 public:
-    RotarySection(const ConfigObject& config, const ConfigObject& section)
+    RotarySection(const ConfigObject& config, const ConfigObject& section,
+                  const HuggingFaceDefaults& defaults)
         : m_config(config)
         , m_section(section)
+        , m_defaults(defaults)
     {
     }
 
@@ -55,16 +62,15 @@ public:
     }
 
 private:
-    std::int64_t maxPositions() const
-    {
-        return m_config.requireWholeNumber("max_position_embeddings");
-    }
+    std::int64_t maxPositions() const { return maxPositionsOf(m_config, m_defaults); }
 
     /// Phi-3 states it outside the section, and there it counts first.
     std::int64_t originalPositions() const
     {
         if (const auto outside = m_config.wholeNumber("original_max_position_embeddings"))
             return *outside;
+        if (m_defaults.originalPositions > 0)
+            return m_defaults.originalPositions;
         const auto inside = m_section.wholeNumber("original_max_position_embeddings");
         return inside ? *inside : maxPositions();
     }
@@ -121,6 +127,7 @@ private:
 
     const ConfigObject& m_config;
     const ConfigObject& m_section;
+    const HuggingFaceDefaults& m_defaults;
 };
 
 /// 0 where the whole head rotates.
@@ -135,12 +142,11 @@ std::int64_t rotatedDim(const ConfigObject& where, double share, std::int64_t he
 } // namespace
 
 RotaryConfig readRotarySection(const ConfigObject& config, const ConfigObject& section,
-                               double defaultBase, std::int64_t headDim)
+                               const HuggingFaceDefaults& defaults, std::int64_t headDim)
 {
     RotaryConfig rotary;
-    rotary.base =
-        section.number("rope_theta").value_or(config.number("rope_theta").value_or(defaultBase));
-    rotary.scheme = RotarySection(config, section).scheme();
+    rotary.base = section.number("rope_theta").value_or(defaults.rotaryBase);
+    rotary.scheme = RotarySection(config, section, defaults).scheme();
     const auto share = section.number("partial_rotary_factor");
     rotary.rotatedDim =
         rotatedDim(share ? section : config,
@@ -148,20 +154,31 @@ RotaryConfig readRotarySection(const ConfigObject& config, const ConfigObject& s
     return rotary;
 }
 
-RotaryConfig readRotary(const ConfigObject& config, double defaultBase, std::int64_t headDim)
+ConfigObject rotarySection(const ConfigObject& config)
 {
-    auto section = config.section("rope_parameters");
-    if (!section)
-        section = config.section("rope_scaling");
-    if (!section)
-        section = ConfigObject(nlohmann::json::object(), config.file());
-    return readRotarySection(config, *section, defaultBase, headDim);
+    for (const char* key : {"rope_scaling", "rope_parameters"})
+        if (auto section = config.section(key); section && !section->isEmpty())
+            return *std::move(section);
+    return {nlohmann::json::object(), config.file()};
 }
 
-void readPositions(const ConfigObject& config, ModelConfig& model)
+RotaryConfig readRotary(const ConfigObject& config, const HuggingFaceDefaults& defaults,
+                        std::int64_t headDim)
+{
+    const ConfigObject section = rotarySection(config);
+    for (const char* kind : {"full_attention", "sliding_attention"})
+        if (section.has(kind))
+            section.fail(kind, "is there, but this family has one rotation for all layers");
+    HuggingFaceDefaults own = defaults;
+    own.rotaryBase = config.number("rope_theta").value_or(defaults.rotaryBase);
+    return readRotarySection(config, section, own, headDim);
+}
+
+void readPositions(const ConfigObject& config, const HuggingFaceDefaults& defaults,
+                   ModelConfig& model)
 {
     // Where a file does not say what it was extended from, its positions are taken as they are.
-    model.extendedPositions = config.wholeNumber("max_position_embeddings").value_or(0);
+    model.extendedPositions = maxPositionsOf(config, defaults);
     model.trainedPositions = model.extendedPositions;
     const auto extendFrom = [&](std::int64_t original, double factor) {
         model.trainedPositions = original;

@@ -91,6 +91,16 @@ void bindExperts(const ModelConfig& config, TensorBinder& binder, const std::str
             config, binder, prefix + "experts." + std::to_string(e) + ".", config.expertDim()));
 }
 
+FeedForwardTensors bindNumberedExpert(const ModelConfig& config, TensorBinder& binder,
+                                      const std::string& prefix)
+{
+    const std::int64_t width = config.modelWidth;
+    const std::int64_t inner = config.expertDim();
+    return {.gate = bindLinear(binder, prefix + "w1.", inner, width, false),
+            .up = bindLinear(binder, prefix + "w3.", inner, width, false),
+            .down = bindLinear(binder, prefix + "w2.", width, inner, false)};
+}
+
 NormTensors bindNorm(const ModelConfig& config, TensorBinder& binder, const std::string& name)
 {
     NormTensors norm;

@@ -37,6 +37,10 @@ FeedForwardTensors bindFeedForward(const ModelConfig& config, TensorBinder& bind
 void bindExperts(const ModelConfig& config, TensorBinder& binder, const std::string& prefix,
                  LayerTensors& layer);
 
+/// A routed expert whose matrices are PREFIXw1 (gate), w3 (up) and w2 (down), none with a bias.
+FeedForwardTensors bindNumberedExpert(const ModelConfig& config, TensorBinder& binder,
+                                      const std::string& prefix);
+
 /// NAME.weight and, of a LayerNorm, NAME.bias.
 NormTensors bindNorm(const ModelConfig& config, TensorBinder& binder, const std::string& name);
 

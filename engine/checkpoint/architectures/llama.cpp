@@ -10,7 +10,7 @@ namespace {
 
 ModelConfig readHuggingFace(const ConfigObject& config)
 {
-    ModelConfig model = readCommonConfig(config, {});
+    ModelConfig model = readCommonConfig(config, {.maxPositions = 2048});
     model.architecture = "llama";
     model.hasQueryKeyValueBias = config.flag("attention_bias").value_or(false);
     model.hasOutputBias = model.hasQueryKeyValueBias;
@@ -29,8 +29,7 @@ ModelConfig readGguf(const GgufFile& file)
     ModelConfig model = readCommonGguf(section);
     model.architecture = model.experts ? "mixtral" : "llama";
     model.rotary.pairing = RotaryPairing::Adjacent;
-    readGgufWindows(
-        section, [](std::int64_t) { return true; }, model);
+    readGgufWindow(section, model);
     return model;
 }
 

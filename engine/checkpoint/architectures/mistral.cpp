@@ -1,6 +1,7 @@
 #include "engine/checkpoint/architectures/family.h"
 #include "engine/checkpoint/architectures/hugging_face_config.h"
 #include "engine/checkpoint/architectures/hugging_face_tensors.h"
+#include "engine/checkpoint/architectures/layer_list.h"
 
 #include <array>
 
@@ -9,13 +10,9 @@ namespace {
 
 ModelConfig readHuggingFace(const ConfigObject& config)
 {
-    ModelConfig model = readCommonConfig(config, {.numKvHeads = 8});
+    ModelConfig model = readCommonConfig(config, {.numKvHeads = 8, .maxPositions = 131072});
     model.architecture = "mistral";
-    // The class assumes 4,096 where the key is missing; null says that there is no window.
-    const auto window = config.isStated("sliding_window") ? config.wholeNumber("sliding_window")
-                                                          : std::optional<std::int64_t>(4096);
-    readLayerKinds(
-        config, window, [](std::int64_t) { return true; }, model);
+    windowEveryLayer(readWindow(config, 4096), model);
     return model;
 }
 

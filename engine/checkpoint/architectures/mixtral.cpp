@@ -1,6 +1,7 @@
 #include "engine/checkpoint/architectures/family.h"
 #include "engine/checkpoint/architectures/hugging_face_config.h"
 #include "engine/checkpoint/architectures/hugging_face_tensors.h"
+#include "engine/checkpoint/architectures/layer_list.h"
 
 #include <array>
 
@@ -9,25 +10,15 @@ namespace {
 
 ModelConfig readHuggingFace(const ConfigObject& config)
 {
-    ModelConfig model = readCommonConfig(config, {.normEpsilon = 1e-5, .numKvHeads = 8});
+    ModelConfig model = readCommonConfig(
+        config, {.normEpsilon = 1e-5, .numKvHeads = 8, .rotaryBase = 1e6, .maxPositions = 131072});
     model.architecture = "mixtral";
-    model.experts = MoEConfig{.numExperts = config.wholeNumber("num_local_experts").value_or(8),
+    model.experts = MoEConfig{.numExperts = readNumExperts(config, 8),
                               .numActive = config.wholeNumber("num_experts_per_tok").value_or(2)};
     for (LayerConfig& layer : model.layers)
         layer.hasExperts = true;
-    readLayerKinds(
-        config, config.wholeNumber("sliding_window"), [](std::int64_t) { return true; }, model);
+    windowEveryLayer(readWindow(config, std::nullopt), model);
     return model;
-}
-
-FeedForwardTensors bindExpert(const ModelConfig& config, TensorBinder& binder,
-                              const std::string& prefix)
-{
-    const std::int64_t width = config.modelWidth;
-    const std::int64_t inner = config.expertDim();
-    return {.gate = bindLinear(binder, prefix + "w1.", inner, width, false),
-            .up = bindLinear(binder, prefix + "w3.", inner, width, false),
-            .down = bindLinear(binder, prefix + "w2.", width, inner, false)};
 }
 
 ModelTensors bindHuggingFace(const ModelConfig& config, TensorBinder& binder)
@@ -41,7 +32,7 @@ ModelTensors bindHuggingFace(const ModelConfig& config, TensorBinder& binder)
                                   config.modelWidth, false);
         for (std::int64_t e = 0; e < config.experts->numExperts; ++e)
             layer.experts.push_back(
-                bindExpert(config, binder, experts + "experts." + std::to_string(e) + "."));
+                bindNumberedExpert(config, binder, experts + "experts." + std::to_string(e) + "."));
         return layer;
     });
 }

@@ -18,7 +18,7 @@ void setShape(ModelConfig& model)
 
 ModelConfig readHuggingFace(const ConfigObject& config)
 {
-    ModelConfig model = readCommonConfig(config, {.normEpsilon = 1e-5});
+    ModelConfig model = readCommonConfig(config, {.normEpsilon = 1e-5, .maxPositions = 2048});
     model.hasQueryKeyValueBias = config.flag("attention_bias").value_or(false);
     model.hasOutputBias = model.hasQueryKeyValueBias;
     setShape(model);

@@ -2,18 +2,38 @@
 #include "engine/checkpoint/architectures/gguf_config.h"
 #include "engine/checkpoint/architectures/hugging_face_config.h"
 #include "engine/checkpoint/architectures/hugging_face_tensors.h"
+#include "engine/checkpoint/architectures/layer_list.h"
+#include "engine/checkpoint/error_text.h"
 
 #include <array>
 
 namespace kvscope {
 namespace {
 
+/// The class has no other scaling than longrope, and takes "yarn", which its first files may say,
+/// for it. Source: transformers 5.23, Phi3Config.convert_rope_params_to_dict, validate_rope.
+ConfigObject withLongRope(const ConfigObject& config)
+{
+    const ConfigObject section = rotarySection(config);
+    const char* key = section.has("rope_type") ? "rope_type" : "type";
+    const std::string type = section.text(key).value_or("default");
+    if (type == "default" || type == "longrope" || type == "su")
+        return config;
+    if (type != "yarn")
+        section.fail(key, "is " + printable(type) + "; phi3 has longrope alone");
+    nlohmann::json scaling = section.keys();
+    scaling["rope_type"] = "longrope";
+    return config.mergedWith(
+        ConfigObject(nlohmann::json::object({{"rope_scaling", scaling}}), config.file()));
+}
+
 ModelConfig readHuggingFace(const ConfigObject& config)
 {
-    ModelConfig model = readCommonConfig(config, {.normEpsilon = 1e-5});
+    constexpr HuggingFaceDefaults kDefaults = {
+        .normEpsilon = 1e-5, .maxPositions = 4096, .originalPositions = 4096};
+    ModelConfig model = readCommonConfig(withLongRope(config), kDefaults);
     model.architecture = "phi3";
-    readLayerKinds(
-        config, config.wholeNumber("sliding_window"), [](std::int64_t) { return true; }, model);
+    windowEveryLayer(readWindow(config, std::nullopt), model);
     return model;
 }
 
@@ -41,8 +61,7 @@ ModelConfig readGguf(const GgufFile& file)
     const GgufSection section(file);
     ModelConfig model = readCommonGguf(section);
     model.architecture = "phi3";
-    readGgufWindows(
-        section, [](std::int64_t) { return true; }, model);
+    readGgufWindow(section, model);
     return model;
 }
 

@@ -10,7 +10,7 @@ void readQwenWindows(const ConfigObject& config, ModelConfig& model)
 {
     std::optional<std::int64_t> window;
     if (config.flag("use_sliding_window").value_or(false))
-        window = config.wholeNumber("sliding_window").value_or(4096);
+        window = readWindow(config, 4096);
     const std::int64_t first = config.wholeNumber("max_window_layers").value_or(28);
     readLayerKinds(
         config, window, [first](std::int64_t layer) { return layer >= first; }, model);
@@ -18,10 +18,8 @@ void readQwenWindows(const ConfigObject& config, ModelConfig& model)
 
 void readQwenExperts(const ConfigObject& config, MoEConfig experts, ModelConfig& model)
 {
-    const auto alias = config.wholeNumber("num_local_experts"); // transformers 5 writes this
-    experts.numExperts = alias ? *alias : config.requireWholeNumber("num_experts");
-    experts.numActive = config.requireWholeNumber("num_experts_per_tok");
-    experts.expertDim = config.requireWholeNumber("moe_intermediate_size");
+    experts.numActive = config.wholeNumber("num_experts_per_tok").value_or(experts.numActive);
+    experts.expertDim = config.wholeNumber("moe_intermediate_size").value_or(experts.expertDim);
     experts.normalisesWeights = config.flag("norm_topk_prob").value_or(false);
     const std::int64_t step = config.wholeNumber("decoder_sparse_step").value_or(1);
     if (step < 1)

@@ -9,7 +9,8 @@ namespace kvscope {
 void readQwenWindows(const ConfigObject& config, ModelConfig& model);
 
 /// Qwen's routed experts: every decoder_sparse_step-th layer that mlp_only_layers does not name.
-/// \param experts  already filled but for numExperts, numActive and expertDim
+/// \param experts  filled; numActive and expertDim are what the class assumes where the file does
+/// not say them
 void readQwenExperts(const ConfigObject& config, MoEConfig experts, ModelConfig& model);
 
 } // namespace kvscope

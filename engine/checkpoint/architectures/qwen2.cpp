@@ -11,7 +11,7 @@ namespace {
 
 ModelConfig readHuggingFace(const ConfigObject& config)
 {
-    ModelConfig model = readCommonConfig(config, {.numKvHeads = 32});
+    ModelConfig model = readCommonConfig(config, {.numKvHeads = 32, .maxPositions = 32768});
     model.architecture = "qwen2";
     model.hasQueryKeyValueBias = true;
     readQwenWindows(config, model);

@@ -9,13 +9,28 @@
 namespace kvscope {
 namespace {
 
+/// Unlike Qwen 2's: every other layer of the first max_window_layers.
+void readWindows(const ConfigObject& config, ModelConfig& model)
+{
+    std::optional<std::int64_t> window;
+    if (config.flag("use_sliding_window").value_or(false))
+        window = requireWindow(config, 4096);
+    const std::int64_t end = config.wholeNumber("max_window_layers").value_or(28);
+    readLayerKinds(
+        config, window, [end](std::int64_t layer) { return (layer + 1) % 2 != 0 && layer < end; },
+        model);
+}
+
 ModelConfig readHuggingFace(const ConfigObject& config)
 {
-    ModelConfig model = readCommonConfig(config, {.numKvHeads = 16});
+    ModelConfig model = readCommonConfig(config, {.numKvHeads = 16, .maxPositions = 32768});
     model.architecture = "qwen2-moe";
     model.hasQueryKeyValueBias = config.flag("qkv_bias").value_or(true);
-    readQwenWindows(config, model);
+    readWindows(config, model);
     MoEConfig experts;
+    experts.numExperts = config.wholeNumber("num_experts").value_or(60);
+    experts.numActive = 4;
+    experts.expertDim = 1408;
     experts.numShared = 1;
     experts.sharedDim = config.wholeNumber("shared_expert_intermediate_size").value_or(5632);
     experts.hasSharedGate = true;

@@ -11,7 +11,8 @@ namespace {
 
 ModelConfig readHuggingFace(const ConfigObject& config)
 {
-    ModelConfig model = readCommonConfig(config, {.numKvHeads = 32, .headDim = 128});
+    ModelConfig model =
+        readCommonConfig(config, {.numKvHeads = 32, .headDim = 128, .maxPositions = 32768});
     model.architecture = "qwen3";
     model.queryKeyNorm = QueryKeyNorm::Head;
     model.hasQueryKeyValueBias = config.flag("attention_bias").value_or(false);

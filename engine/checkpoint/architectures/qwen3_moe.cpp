@@ -2,6 +2,7 @@
 #include "engine/checkpoint/architectures/gguf_config.h"
 #include "engine/checkpoint/architectures/hugging_face_config.h"
 #include "engine/checkpoint/architectures/hugging_face_tensors.h"
+#include "engine/checkpoint/architectures/layer_list.h"
 #include "engine/checkpoint/architectures/qwen.h"
 
 #include <array>
@@ -11,18 +12,21 @@ namespace {
 
 ModelConfig readHuggingFace(const ConfigObject& config)
 {
-    ModelConfig model = readCommonConfig(config, {.numKvHeads = 4});
+    ModelConfig model = readCommonConfig(config, {.numKvHeads = 4, .maxPositions = 32768});
     model.architecture = "qwen3-moe";
     model.queryKeyNorm = QueryKeyNorm::Head;
     model.hasQueryKeyValueBias = config.flag("attention_bias").value_or(false);
     model.hasOutputBias = model.hasQueryKeyValueBias;
     // This family's windows are in every layer, unlike Qwen 3's.
-    std::optional<std::int64_t> window;
     if (config.flag("use_sliding_window").value_or(false))
-        window = config.wholeNumber("sliding_window").value_or(4096);
-    readLayerKinds(
-        config, window, [](std::int64_t) { return true; }, model);
-    readQwenExperts(config, {}, model);
+        windowEveryLayer(readWindow(config, 4096), model);
+    MoEConfig experts;
+    // Of the key's two names this class takes the other one first.
+    const auto count = config.wholeNumber("num_local_experts");
+    experts.numExperts = count ? *count : config.wholeNumber("num_experts").value_or(128);
+    experts.numActive = 8;
+    experts.expertDim = 768;
+    readQwenExperts(config, experts, model);
     return model;
 }
 

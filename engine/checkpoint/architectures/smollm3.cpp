@@ -27,8 +27,8 @@ void readRotatedLayers(const ConfigObject& config, ModelConfig& model)
 
 ModelConfig readHuggingFace(const ConfigObject& config)
 {
-    ModelConfig model =
-        readCommonConfig(config, {.tiesHead = true, .numKvHeads = 4, .rotaryBase = 2e6});
+    ModelConfig model = readCommonConfig(
+        config, {.tiesHead = true, .numKvHeads = 4, .rotaryBase = 2e6, .maxPositions = 32768});
     model.architecture = "smollm3";
     model.hasQueryKeyValueBias = config.flag("attention_bias").value_or(false);
     model.hasOutputBias = model.hasQueryKeyValueBias;

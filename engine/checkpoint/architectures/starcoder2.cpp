@@ -2,6 +2,7 @@
 #include "engine/checkpoint/architectures/gguf_config.h"
 #include "engine/checkpoint/architectures/hugging_face_config.h"
 #include "engine/checkpoint/architectures/hugging_face_tensors.h"
+#include "engine/checkpoint/architectures/layer_list.h"
 
 #include <array>
 
@@ -18,15 +19,15 @@ void setShape(ModelConfig& model)
 
 ModelConfig readHuggingFace(const ConfigObject& config)
 {
-    ModelConfig model = readCommonConfig(config, {.tiesHead = true, .numKvHeads = 2});
+    ModelConfig model =
+        readCommonConfig(config, {.tiesHead = true, .numKvHeads = 2, .maxPositions = 4096});
     setShape(model);
     model.normEpsilon = config.number("norm_epsilon").value_or(1e-5);
     model.activation = readActivation(config, "hidden_act", Activation::GeluTanh);
     model.hasQueryKeyValueBias = config.flag("use_bias").value_or(true);
     model.hasOutputBias = model.hasQueryKeyValueBias;
     model.hasFeedForwardBias = model.hasQueryKeyValueBias;
-    readLayerKinds(
-        config, config.wholeNumber("sliding_window"), [](std::int64_t) { return true; }, model);
+    windowEveryLayer(readWindow(config, std::nullopt), model);
     return model;
 }
 

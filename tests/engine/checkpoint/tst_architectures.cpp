@@ -82,6 +82,9 @@ private Q_SLOTS:
             "model.attention_bias is switched on");
         row("another activation", "sink_bias: true", "sink_bias: true\n  activation: gelu",
             "model.activation is gelu, silu was expected");
+        row("an activation that steers the terminal", "sink_bias: true",
+            "sink_bias: true\n  activation: \"a\\nb\\e[2J\\N\"",
+            "model.activation is a\uFFFDb\uFFFD[2J\uFFFD, silu was expected");
         row("not YAML", "model:", "model: [", "is not valid YAML at line");
         row("not a mapping", "model:", "- model:", "is not");
         row("not UTF-8", "model:", "\xff:", "is not UTF-8 text: byte 0");
@@ -248,6 +251,41 @@ private Q_SLOTS:
         QCOMPARE(openingError(),
                  QString("model.safetensors: model.layers.1.self_attn.q_proj.bias is no part "
                          "of a llama model of 3 layers as config.json describes it"));
+    }
+
+    // 63 / 32 rounded down gives the shapes that are there, so they alone do not tell.
+    void mxfp4RowsAreWholeBlocks()
+    {
+        copyGolden("hf/families/gpt_oss_mxfp4", "config.json");
+        constexpr std::int64_t kInner = 63;
+        rewriteWeights([](auto& tensors) {
+            for (auto& tensor : tensors) {
+                const std::int64_t count = tensor.shape.front();
+                if (tensor.name.ends_with("gate_up_proj_bias"))
+                    tensor.shape = {count, 2 * kInner};
+                else if (tensor.name.find("gate_up_proj_") != std::string::npos)
+                    tensor.shape[1] = 2 * kInner;
+                else if (tensor.name.find("down_proj_blocks") != std::string::npos ||
+                         tensor.name.find("down_proj_scales") != std::string::npos)
+                    tensor.shape[2] = kInner / 32;
+            }
+        });
+        change("config.json", R"("intermediate_size": 64)", R"("intermediate_size": 63)");
+        KVSCOPE_CONTAINS(openingError(),
+                         "config.json: asks for rows of 63 numbers of "
+                         "model.layers.0.mlp.experts.down_proj_blocks, which is MXFP4");
+    }
+
+    void namesOfFilesStayOnOneLine()
+    {
+        const auto odd = folder() / "two\nlines\x1b[2J.pt";
+        writeFile(odd, "\x80\x02");
+        KVSCOPE_CONTAINS(errorOf([&] { openCheckpoint(odd); }), "is a PyTorch pickle");
+        for (const char* name : {"a\n.yaml", "b\n.yaml"})
+            writeFile(folder() / name, "model: {}");
+        KVSCOPE_CONTAINS(openingError(), "2 YAML files (a\uFFFD.yaml, b\uFFFD.yaml)");
+        KVSCOPE_CONTAINS(errorOf([&] { openCheckpoint(folder() / "gone\n.gguf"); }),
+                         "gone\uFFFD.gguf");
     }
 
     void shardsAreReadTogether()

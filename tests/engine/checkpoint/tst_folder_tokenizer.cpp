@@ -210,6 +210,42 @@ private Q_SLOTS:
         QVERIFY(!read().addsBeginToken);
     }
 
+    // Wherever it stands.
+    void aTemplateBeyondAMebibyteIsRefused()
+    {
+        const std::string longText(std::size_t{1} << 20, 't');
+        write("tokenizer_config.json", (R"({"chat_template": ")" + longText + "\"}").c_str());
+        QCOMPARE(read().chatTemplate.size(), longText.size());
+        write("tokenizer_config.json", (R"({"chat_template": "t)" + longText + "\"}").c_str());
+        KVSCOPE_CONTAINS(errorOf([this] { read(); }),
+                         "tokenizer_config.json: chat_template has 1048577 bytes");
+        std::filesystem::remove(path("tokenizer_config.json"));
+        write("chat_template.jinja", (longText + "t").c_str());
+        KVSCOPE_CONTAINS(errorOf([this] { read(); }),
+                         "chat_template.jinja: the template has 1048577 bytes");
+        std::vector<std::string> warnings;
+        writeFile(path("a.gguf"),
+                  GgufBytes().entry("tokenizer.chat_template", (longText + "t").c_str()).bytes());
+        KVSCOPE_CONTAINS(
+            errorOf([&] { readGgufTokenizer(GgufFile(path("a.gguf")), std::nullopt, warnings); }),
+            "a.gguf: tokenizer.chat_template has 1048577 bytes");
+    }
+
+    void endTokensAreAFew()
+    {
+        std::string list = "0";
+        for (int id = 1; id <= 1024; ++id)
+            list += "," + std::to_string(id);
+        KVSCOPE_CONTAINS(errorOf([&] { read(("{\"eos_token_id\": [" + list + "]}").c_str()); }),
+                         "config.json: eos_token_id has 1025 entries; at most 1024");
+    }
+
+    void theSourceKnowsItsFile()
+    {
+        write("tokenizer.json", kTokenizerJson);
+        QCOMPARE(read().file, std::string("tokenizer.json"));
+    }
+
     void ownFilesAreReadWithTheConfigurationBesideThem()
     {
         write("tokenizer.json", kTokenizerJson);

@@ -345,6 +345,36 @@ private Q_SLOTS:
             QVERIFY(parsingError(good.substr(0, length)).startsWith("a.gguf: "));
         }
     }
+
+    // A sparse file has as many bytes as it likes, and takes none on the disk.
+    void arraysOfSparseFilesAreLimited_data()
+    {
+        QTest::addColumn<QByteArray>("value"); // whose zeros are the file's hole
+        QTest::addColumn<int>("type");
+        QTest::addColumn<QString>("reason");
+        const auto array = [](std::uint32_t type, std::uint64_t count) {
+            return QByteArray::fromStdString(bytesOf(type) + bytesOf(count));
+        };
+        const int list = static_cast<int>(kArray);
+        QTest::newRow("bytes") << array(0, (1U << 23) + 1) << list << "a has 8388609 values";
+        QTest::newRow("booleans") << array(7, 1U << 24) << list << "a has 16777216 values";
+        QTest::newRow("empty texts") << array(8, 1U << 24) << list << "a has 16777216 values";
+        QTest::newRow("a text") << QByteArray::fromStdString(bytesOf<std::uint64_t>(1U << 28)) << 8
+                                << "a has 268435456 bytes";
+    }
+    void arraysOfSparseFilesAreLimited()
+    {
+        QFETCH(QByteArray, value);
+        QFETCH(int, type);
+        QFETCH(QString, reason);
+        QTemporaryDir folder;
+        const auto path = std::filesystem::path(folder.path().toStdString()) / "sparse.gguf";
+        writeFile(
+            path,
+            GgufBytes().entry("a", static_cast<std::uint32_t>(type), value.toStdString()).bytes());
+        std::filesystem::resize_file(path, std::uintmax_t{1} << 30);
+        KVSCOPE_CONTAINS(errorOf([&] { GgufFile file(path); }), reason);
+    }
 };
 
 QTEST_GUILESS_MAIN(TestGgufFile)

@@ -1,3 +1,4 @@
+#include "engine/checkpoint/architectures/family.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "tests/engine/checkpoint/checkpoint_test_files.h"
 
@@ -235,7 +236,7 @@ private Q_SLOTS:
             << "blk.0.ssm_a is no part of a llama model of 1 layers";
         QTest::newRow("divisors of another length")
             << Matrix{"rope_freqs.weight", {7}, 0}
-            << "7 stored rotary frequency divisors for 8 pairs";
+            << "rope_freqs.weight has 7 stored rotary frequency divisors for 8 pairs";
         QTest::newRow("divisors of 0") << Matrix{"rope_freqs.weight", {8}, 0} << "divisor is 0";
         QTest::newRow("divisors in half")
             << Matrix{"rope_freqs.weight", {8}, 1} << "rope_freqs.weight is F16 [8]";
@@ -249,6 +250,27 @@ private Q_SLOTS:
         tensors.push_back(tensor);
         const auto path = write(build(smallMetadata(), tensors));
         KVSCOPE_CONTAINS(errorOf([&] { openCheckpoint(path); }), reason);
+    }
+
+    // llama.cpp presets 4,096 for this family, whose first files do not say it.
+    void gemma2WithoutAWindowHasThatOfItsFirstFiles()
+    {
+        const std::string bytes =
+            GgufBytes()
+                .entry("general.architecture", "gemma2")
+                .entry("gemma2.block_count", 3U)
+                .entry("gemma2.context_length", 64U)
+                .entry("gemma2.embedding_length", 32U)
+                .entry("gemma2.feed_forward_length", 32U)
+                .entry("gemma2.attention.head_count", 2U)
+                .entry("gemma2.attention.layer_norm_rms_epsilon", 6, bytesOf(1e-6F))
+                .tensor("token_embd.weight", {32, 3}, 0, 0)
+                .data(384)
+                .bytes();
+        const ModelConfig model = findGgufFamily("gemma2")->readGguf(GgufFile(write(bytes)));
+        QCOMPARE(model.layers[0].window, std::int64_t{4096});
+        QVERIFY(model.layers[1].kind == LayerKind::Global);
+        QVERIFY(model.layers[2].kind == LayerKind::Windowed);
     }
 
     // As gguf-split writes it: the metadata in the first part, tensors in all.

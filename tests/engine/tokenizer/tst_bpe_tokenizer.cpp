@@ -6,6 +6,7 @@
 #include <QtTest>
 
 #include <algorithm>
+#include <ctime>
 #include <functional>
 #include <map>
 #include <random>
@@ -359,6 +360,22 @@ private Q_SLOTS:
             tokenizer.encode(text, ControlTokens::Parsed);
         });
         QVERIFY2(scaling.isNearLinear(), scaling.text().c_str());
+    }
+
+    // One look through all the earlier ones for each took 200,000 of them a minute.
+    void manyControlTokensTakeLinearTime()
+    {
+        constexpr int kCount = 200'000;
+        BpeVocabulary vocabulary;
+        for (int i = 0; i < kCount; ++i)
+            vocabulary.tokens.push_back("<|" + std::to_string(i % (kCount - 1)) + "|>");
+        vocabulary.types.assign(kCount, static_cast<std::int32_t>(GgufTokenType::Control));
+        vocabulary.preTokenizer = "gpt-2";
+        const std::clock_t begin = std::clock(); // processor time, whatever else runs
+        const BpeParts parts = bpePartsFrom(vocabulary);
+        const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+        QCOMPARE(parts.addedTokens.size(), std::size_t{kCount - 1}); // the first of two alike
+        QVERIFY2(seconds < 2.0, qPrintable(QString::number(seconds) + " s"));
     }
 };
 

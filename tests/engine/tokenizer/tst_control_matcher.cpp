@@ -1,4 +1,6 @@
+#include "engine/base/errors.h"
 #include "engine/tokenizer/control_matcher.h"
+#include "engine/tokenizer/text_pattern.h"
 
 #include <QtTest>
 
@@ -55,6 +57,19 @@ private Q_SLOTS:
         matcher.add("abab", 3);
         matcher.add("", 4);
         QTEST(QString::fromStdString(spelled(matcher.split(text.toStdString()))), "segments");
+    }
+
+    // Each is compared with the text at every byte of it, so a long one would make that quadratic.
+    void spellingsAreBounded()
+    {
+        ControlMatcher matcher;
+        matcher.add(std::string(512, 'a'), 1);
+        QVERIFY_EXCEPTION_THROWN(matcher.add(std::string(100'000, 'a') + "b", 2), TokenizerError);
+        QVERIFY_EXCEPTION_THROWN(TextPattern::literal(std::string(100'000, 'a') + "b"),
+                                 TokenizerError);
+        std::vector<TextRange> matches;
+        TextPattern::literal(std::string(512, 'a')).findAll(std::string(1100, 'a'), matches);
+        QCOMPARE(matches.size(), std::size_t{2});
     }
 
     void findWantsTheWholeSpelling()

@@ -90,6 +90,25 @@ private Q_SLOTS:
         QVERIFY(!tokenizer->isControl(128'001));
     }
 
+    void idsFarBeyondTheRanksAreRefused()
+    {
+        const auto file = write(fileOf(llamaTokens()));
+        for (const char* id : {"9223372036854775807", "2000000000"}) {
+            std::ofstream(file.parent_path() / "tokenizer_config.json")
+                << R"({"added_tokens_decoder":{")" << id << R"(":{"content":"<far>"}}})";
+            QString message = "nothing thrown";
+            try {
+                openTokenizer(file);
+            } catch (const TokenizerError& error) {
+                message = error.what();
+            }
+            QVERIFY2(message.startsWith("tokenizer.model: The added token '<far>' has the id ") &&
+                         message.endsWith("in a vocabulary of 128,000."),
+                     qPrintable(message));
+        }
+        std::filesystem::remove(file.parent_path() / "tokenizer_config.json");
+    }
+
     void filesThatMakeNoSenseAreRefused_data()
     {
         QTest::addColumn<QByteArray>("text");

@@ -298,8 +298,10 @@ private Q_SLOTS:
         row("added tokens are an object", "/added_tokens", "{}", "added_tokens is not a list");
         row("added token is text", "/added_tokens/0", "\"<s>\"", "is not an object");
         row("added token without id", "/added_tokens/0/id", "-", "id is missing");
-        row("added token of negative id", "/added_tokens/0/id", "-7", "id is -7");
-        row("added token far away", "/added_tokens/0/id", "900000000", "id is 900000000");
+        row("added token of negative id", "/added_tokens/0/id", "-7",
+            "'<s>' has the id -7 in a vocabulary of 7");
+        row("added token far away", "/added_tokens/0/id", "900000000",
+            "'<s>' has the id 900000000 in a vocabulary of 7");
         row("added token without text", "/added_tokens/0/content", "-", "content is missing");
         row("added token of two ids", "/added_tokens/1", "{\"id\":8,\"content\":\"<s>\"}",
             "'<s>' has the id 8, and 7 as well");
@@ -321,6 +323,7 @@ private Q_SLOTS:
             json[where] = Json::parse(value.toStdString());
         const QString refused = refusal(json.dump());
         QVERIFY2(refused.contains(message), qPrintable(refused));
+        QVERIFY2(refused.startsWith("tokenizer.json: "), qPrintable(refused));
     }
 
     void filesThatAreNoJsonAreRefused_data()
