@@ -146,7 +146,7 @@ private Q_SLOTS:
         plain.erase(plain.begin() + 2); // --json
         const Result table = run(plain);
         for (const char* part : {"control", "by depth", "alone in a prompt", "effective length",
-                                 "beyond the", "answers by kind", "vault", "ferry"})
+                                 "beyond the", "answers by kind", "padlock", "ferry"})
             QVERIFY2(table.out.find(part) != std::string::npos, part);
     }
 

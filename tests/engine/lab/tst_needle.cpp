@@ -242,7 +242,7 @@ private Q_SLOTS:
     void questionsThatHoldTheAnswerAreRefused()
     {
         NeedleMaterial facts = material();
-        facts.facts[0].questions[0] = "Is the code 7391?";
+        facts.facts[0].questions[0] = "Is the code 5093?";
         const auto task = makeNeedleTask(SweepExperiment::Needle, std::move(facts),
                                          {"prose", textFullOf("x", 50, 1)}, 0);
         const SweepPrompter prompter(*task, smolLm2(), plain(smolLm2()), kRoom);
@@ -304,9 +304,9 @@ private Q_SLOTS:
             QVERIFY(std::ssize(prompt.ids) + 24 <= 2048 && std::ssize(prompt.ids) + 24 > 2040);
         }
         const SweepItem item = task->item({.item = 11});
-        QCOMPARE(item.name, std::string("recipe + vault")); // the last goes with the first
-        QCOMPARE(item.expected, std::string("375 and 7391"));
-        QCOMPARE(task->judge(item, "7391, and then 375.").kind, AnswerKind::Found);
+        QCOMPARE(item.name, std::string("recipe + padlock")); // the last goes with the first
+        QCOMPARE(item.expected, std::string("375 and 5093"));
+        QCOMPARE(task->judge(item, "5093, and then 375.").kind, AnswerKind::Found);
         QCOMPARE(task->judge(item, "375").kind, AnswerKind::BareWrong);
         QCOMPARE(task->judge(item, "375 and 375").kind, AnswerKind::RestatedWrong);
     }
