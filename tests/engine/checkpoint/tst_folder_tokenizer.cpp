@@ -214,9 +214,9 @@ private Q_SLOTS:
     void aTemplateBeyondAMebibyteIsRefused()
     {
         const std::string longText(std::size_t{1} << 20, 't');
-        write("tokenizer_config.json", (R"({"chat_template": ")" + longText + "\"}").c_str());
+        write("tokenizer_config.json", ("{\"chat_template\": \"" + longText + "\"}").c_str());
         QCOMPARE(read().chatTemplate.size(), longText.size());
-        write("tokenizer_config.json", (R"({"chat_template": "t)" + longText + "\"}").c_str());
+        write("tokenizer_config.json", ("{\"chat_template\": \"t" + longText + "\"}").c_str());
         KVSCOPE_CONTAINS(errorOf([this] { read(); }),
                          "tokenizer_config.json: chat_template has 1048577 bytes");
         std::filesystem::remove(path("tokenizer_config.json"));

@@ -260,14 +260,13 @@ private Q_SLOTS:
 
     void phi3ExtendsFrom4096AndTakesYarnForLongRope()
     {
-        const std::string lists = R"("short_factor": [1,1,1,1,1,1,1,1],
-                                     "long_factor": [2,2,2,2,2,2,2,2])";
+        Json scaling = {{"original_max_position_embeddings", 64},
+                        {"short_factor", std::vector<double>(8, 1.0)},
+                        {"long_factor", std::vector<double>(8, 2.0)}};
         for (const char* type : {"longrope", "yarn", "su"}) {
-            const std::string extra = R"({"max_position_embeddings": 131072, "rope_scaling":
-                {"type": ")" + std::string(type) +
-                                      R"(", "original_max_position_embeddings": 64, )" + lists +
-                                      "}}";
-            const ModelConfig model = read("phi3", extra.c_str());
+            scaling["type"] = type;
+            const Json extra = {{"max_position_embeddings", 131072}, {"rope_scaling", scaling}};
+            const ModelConfig model = read("phi3", extra.dump().c_str());
             const auto& rotary = std::get<LongRotary>(model.rotary.scheme);
             QCOMPARE(rotary.originalPositions, std::int64_t{4096});
             QCOMPARE(rotary.factor, 32.0);

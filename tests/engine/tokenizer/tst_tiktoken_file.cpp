@@ -95,7 +95,7 @@ private Q_SLOTS:
         const auto file = write(fileOf(llamaTokens()));
         for (const char* id : {"9223372036854775807", "2000000000"}) {
             std::ofstream(file.parent_path() / "tokenizer_config.json")
-                << R"({"added_tokens_decoder":{")" << id << R"(":{"content":"<far>"}}})";
+                << "{\"added_tokens_decoder\":{\"" << id << "\":{\"content\":\"<far>\"}}}";
             QString message = "nothing thrown";
             try {
                 openTokenizer(file);
