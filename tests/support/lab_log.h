@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <type_traits>
@@ -44,9 +45,11 @@ public:
     void onFirst(std::function<void()> act)
     {
         const std::lock_guard lock(m_mutex);
-        m_reaction = [act = std::move(act), hasActed = false](const SessionEvent& event) mutable {
-            if (!hasActed && newsOf<News>(event) != nullptr) {
-                hasActed = true;
+        // Shared, since the reaction is copied for every event.
+        m_reaction = [act = std::move(act),
+                      hasActed = std::make_shared<bool>(false)](const SessionEvent& event) {
+            if (!*hasActed && newsOf<News>(event) != nullptr) {
+                *hasActed = true;
                 act();
             }
         };
