@@ -113,8 +113,8 @@ void LabPage::buildViews()
     QWidget* useHeader = use->takeHeader();
     add(use, useHeader);
     QWidget* mapHeader = map->takeHeader();
-    add(map, mapHeader); // of both kinds of sweep
-    headers->setFixedHeight(positionsHeader->sizeHint().height());
+    add(map, mapHeader);                                       // of both kinds of sweep
+    headers->setFixedHeight(positionsHeader->minimumHeight()); // headers have a fixed one
 }
 
 void LabPage::connectPanel()
@@ -302,8 +302,12 @@ void LabPage::showKind(LabKind kind)
     results->setCurrentIndex(std::min(index, results->count() - 1));
     headers->setCurrentIndex(std::min(index, headers->count() - 1));
     // One experiment runs at a time: another form shows only that it waits.
-    if (isRunning())
+    if (isRunning()) {
         panel->setState(panel->list().state(m_runningKind));
+    } else {
+        panel->progress().clear(); // it was of another
+        panel->setState(LabState::NotRun);
+    }
     if (kind == LabKind::Needle || kind == LabKind::Passkey)
         showSweep(kind, m_sweeps[kind].report);
     Q_EMIT kindChosen(kind);

@@ -160,7 +160,7 @@ void LabForm::addCheck(const QString& name, const QString& label, const QString&
 {
     auto* box = new QCheckBox(label);
     box->setToolTip(hint);
-    m_rows->addRow(QString(), box);
+    m_rows->addRow(box); // over both columns: its own text is the label
     box->setObjectName(name);
     m_fields[name] = box;
     connect(box, &QCheckBox::toggled, this, &LabForm::changed);

@@ -58,7 +58,10 @@ LabPanel::LabPanel(QWidget* parent)
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setWidgetResizable(true);
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setWidget(buildBody());
+    QWidget* body = buildBody();
+    body->setAutoFillBackground(true);
+    body->setBackgroundRole(QPalette::Base);
+    scroll->setWidget(body);
     column->addWidget(scroll, 1);
     column->addWidget(m_command);
 
