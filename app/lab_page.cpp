@@ -256,8 +256,7 @@ void LabPage::start()
     if (!m_model || isRunning() || !panel->form().problem().isEmpty())
         return;
     m_runningKind = panel->form().kind();
-    if (m_runningKind == LabKind::Latency || m_runningKind == LabKind::Use)
-        panel->setUsualRecord(usualRecord(panel->request())); // of this moment
+    panel->setUsualRecord(usualRecord(panel->request())); // of these settings, and this moment
     m_runningRequest = panel->request();
     if (!m_runningRequest.recordPath.empty()) {
         const QFileInfo record(QString::fromStdString(m_runningRequest.recordPath));

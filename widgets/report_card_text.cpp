@@ -6,6 +6,7 @@
 #include <QGuiApplication>
 #include <QPainter>
 #include <QTextLayout>
+#include <QTextOption>
 
 #include <array>
 
@@ -55,6 +56,9 @@ double drawWrapped(QPainter& painter, const QRectF& area, const QString& text, c
                    int boldLength)
 {
     QTextLayout layout(text, font);
+    QTextOption option;
+    option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere); // a path has no spaces
+    layout.setTextOption(option);
     QFont bold = font;
     bold.setWeight(QFont::Bold);
     QTextLayout::FormatRange beginning;

@@ -12,8 +12,6 @@
 namespace kvscope {
 namespace {
 
-constexpr std::size_t kMostSchemes = 2; // side by side, with their difference
-
 struct PositionsArguments
 {
     CommonOptions common;
@@ -99,7 +97,7 @@ Json settingsJson(const PositionsArguments& arguments, const std::vector<TokenId
 
 void runPositions(PositionsArguments arguments, const CliContext& context)
 {
-    if (arguments.rotaries.size() > kMostSchemes)
+    if (arguments.rotaries.size() > kMostPositionsSchemes)
         throw CLI::ValidationError("--rope", "is given at most twice");
     if (arguments.rotaries.empty())
         arguments.rotaries.emplace_back();

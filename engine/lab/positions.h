@@ -13,6 +13,9 @@
 
 namespace kvscope {
 
+/// Rotary schemes of one report: side by side, with their difference.
+inline constexpr std::size_t kMostPositionsSchemes = 2;
+
 struct PositionsOptions
 {
     std::int64_t chunkTokens = 512; ///< 0: one shot

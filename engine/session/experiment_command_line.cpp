@@ -1,5 +1,8 @@
 #include "engine/session/experiment_command_line.h"
 
+#include "engine/base/errors.h"
+#include "engine/lab/positions.h"
+
 #include <array>
 #include <sstream>
 #include <string_view>
@@ -162,6 +165,8 @@ std::string experimentName(const Experiment& experiment)
 std::vector<std::string> rotariesOf(const OpenRequest& opened,
                                     const PositionsExperiment& experiment)
 {
+    if (experiment.rotaries.size() > kMostPositionsSchemes)
+        throw ArgumentError("at most two rotary schemes are compared");
     std::vector<std::string> rotaries = experiment.rotaries;
     if (rotaries.empty())
         rotaries.emplace_back();

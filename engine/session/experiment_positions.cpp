@@ -15,8 +15,6 @@
 namespace kvscope {
 namespace {
 
-constexpr std::size_t kMostSchemes = 2; // side by side, with their difference
-
 /// The rotary schemes of a text, one after the other.
 class PositionsRun
 {
@@ -28,8 +26,6 @@ public:
         m_options.chunkTokens = experiment.chunkTokens;
         m_options.numBins = experiment.numBins;
         m_options.isWhole = experiment.isWhole;
-        if (m_rotaries.size() > kMostSchemes)
-            throw ArgumentError("at most two rotary schemes are compared");
         for (const std::string& rotary : m_rotaries) // a wrong second one is told before the first
             withRotary(context.model().checkpoint, rotary);
         m_ids = experimentIds(context.model(), experiment.text);

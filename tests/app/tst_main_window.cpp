@@ -239,7 +239,7 @@ private Q_SLOTS:
         QSettings().setValue("window/geometry", QByteArray("garbage"));
         QSettings().setValue("window/layout", QByteArray("garbage"));
         const ChatSettings chat = WindowSettings().chat();
-        QCOMPARE(chat.sampling.temperature, SamplingSettings{}.temperature);
+        QCOMPARE(chat.sampling.temperature, ChatSettings{}.sampling.temperature);
         QCOMPARE(chat.sampling.topP, 1.0);
         QCOMPARE(chat.sampling.maxNewTokens, 1);
         MainWindow window({});

@@ -74,11 +74,20 @@ QImage drawn(PlotPanel& plot)
     return image;
 }
 
+/// Thin letters need not have a pixel that is theirs alone.
+bool isNear(const QColor& a, const QColor& b)
+{
+    constexpr int kTolerance = 40;
+    return std::abs(a.red() - b.red()) < kTolerance &&
+           std::abs(a.green() - b.green()) < kTolerance &&
+           std::abs(a.blue() - b.blue()) < kTolerance;
+}
+
 bool hasColor(const QImage& image, const QColor& color)
 {
     for (int y = 0; y < image.height(); ++y)
         for (int x = 0; x < image.width(); ++x)
-            if (image.pixelColor(x, y) == color)
+            if (isNear(image.pixelColor(x, y), color))
                 return true;
     return false;
 }
@@ -99,7 +108,7 @@ private Q_SLOTS:
         plot.add({0, losses(64, 64, 3.0)});
         plot.add({3, losses(0, 8, 9.0)}); // of no scheme that began
         const QString csv = plot.csv();
-        QCOMPARE(csv.count("position"), 128 + 1); // and the recipe's title
+        QCOMPARE(csv.count(",position,"), 128);
         QVERIFY(hasColor(drawn(plot), Theme::light().global));
         plot.setReport(positionsReport(1));
         QCOMPARE(plot.csv().count(",bin,"), 2);

@@ -67,6 +67,8 @@ private Q_SLOTS:
                         point.y = point.low = point.high = 1e200;
         }
         const QImage image = drawn(card);
+        if (qEnvironmentVariableIsSet("KVSCOPE_SHOW_CARD"))
+            image.save(qEnvironmentVariable("KVSCOPE_SHOW_CARD"));
         QVERIFY(isBlank(image, QRect(image.width() - 40, 0, 40, image.height())));
         QVERIFY(isBlank(image, QRect(0, 1530, image.width(), 20)));
         CardEvidence nothing;
@@ -88,7 +90,8 @@ private Q_SLOTS:
 
     void plotsBecomeSvgElements()
     {
-        for (const CardResult& result : fakeCard()->claims)
+        const auto card = fakeCard();
+        for (const CardResult& result : card->claims)
             for (const CardPlot& plot : result.plots) {
                 const QByteArray svg = cardPlotSvg(plot);
                 QVERIFY(svg.startsWith("<svg"));

@@ -200,7 +200,6 @@ private Q_SLOTS:
     void wrongUsageExitsWith2_data()
     {
         QTest::addColumn<QStringList>("arguments");
-        QTest::newRow("no text") << QStringList{"positions", "m"};
         QTest::newRow("two texts")
             << QStringList{"positions", "m", "--ids", "1", "--text-file", "f"};
         QTest::newRow("length of 0")

@@ -305,10 +305,12 @@ private Q_SLOTS:
         KVSCOPE_CONTAINS(errorFrom("granite", R"({"attention_multiplier": -1.0})"),
                          "the attention scale is -1");
         for (const char* type : {"gemma2", "gemma3_text"}) {
-            KVSCOPE_CONTAINS(errorFrom(type, R"({"query_pre_attn_scalar": 0})"),
-                             "the attention scale is inf");
-            KVSCOPE_CONTAINS(errorFrom(type, R"({"query_pre_attn_scalar": -4})"),
-                             "the attention scale is");
+            KVSCOPE_CONTAINS(
+                errorFrom(type, R"({"query_pre_attn_scalar": 0, "num_key_value_heads": 2})"),
+                "the attention scale is inf");
+            KVSCOPE_CONTAINS(
+                errorFrom(type, R"({"query_pre_attn_scalar": -4, "num_key_value_heads": 2})"),
+                "the attention scale is");
         }
     }
 

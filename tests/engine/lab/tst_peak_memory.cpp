@@ -42,7 +42,11 @@ private Q_SLOTS:
             const volatile char* last = &large.back(); // or it would all be left out
             QCOMPARE(*last, char{1});
         }
-        QVERIFY(readProcessMemory().peakResident >= before + kLarge);
+        // The kernel counts resident pages in batches, so some are not told yet.
+        constexpr std::size_t kUntold = std::size_t{4} << 20;
+        const std::uint64_t peak = readProcessMemory().peakResident;
+        QVERIFY2(peak >= before + kLarge - kUntold,
+                 qPrintable(QString("%1 %2").arg(before).arg(peak)));
         QVERIFY(resetPeakMemory());
         QVERIFY(readProcessMemory().peakResident < before + kLarge / 2);
     }

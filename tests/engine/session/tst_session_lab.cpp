@@ -304,16 +304,18 @@ private Q_SLOTS:
         m_session->generate(request);
         const auto first = m_log->waitFor<GenerationFinished>();
         QVERIFY(first.has_value());
+        QTRY_COMPARE(m_session->takeSnapshot()->phase, Phase::Idle);
+        const auto before = m_session->takeSnapshot()->cache.contextLength;
         QVERIFY(positionsReportOf(positions()) != nullptr);
         QTRY_COMPARE(m_session->takeSnapshot()->phase, Phase::Idle);
         const auto held = m_session->takeSnapshot()->cache.contextLength;
         QVERIFY(held > 0 && held < kTokens);
+        QCOMPARE(held, before);
         m_log->clear();
-        request.messages.push_back({ChatRole::Assistant, first->summary.text});
-        request.messages.push_back({ChatRole::User, "And now?"});
-        m_session->generate(request);
-        QVERIFY(m_log->waitFor<GenerationFinished>().has_value());
-        QCOMPARE(m_log->all<GenerationStarted>()[0].keptTokens, held);
+        m_session->generate(question()); // the same prompt: all of it but its last token is there
+        const auto again = m_log->waitFor<GenerationFinished>();
+        QVERIFY(again.has_value());
+        QCOMPARE(m_log->all<GenerationStarted>()[0].keptTokens, again->summary.promptTokens - 1);
     }
 
     void snapshotsShowTheExperimentsCache()
