@@ -54,7 +54,6 @@ std::stop_token Session::Impl::begin(const SessionCommand& command)
     if (const auto* experiment = std::get_if<ExperimentCommand>(&command)) {
         experimentStop = std::stop_source();
         runningExperiment = experiment->experiment;
-        isPaused = false;
         return experimentStop.get_token();
     }
     current = std::stop_source();

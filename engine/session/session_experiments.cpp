@@ -6,6 +6,7 @@
 #include "engine/session/plan_experiment.h"
 #include "engine/session/session_impl.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace kvscope {
@@ -63,6 +64,7 @@ void Session::Impl::execute(const ExperimentCommand& command, const std::stop_to
     {
         const std::lock_guard lock(mutex);
         runningExperiment = 0;
+        isPaused = false;
     }
     publishIdle();
 }
@@ -200,6 +202,12 @@ std::uint64_t Session::makePrompt(SweepRequest request, SweepTrial trial)
 std::uint64_t Session::runExperiment(ExperimentRequest request)
 {
     const std::lock_guard lock(m_impl->mutex);
+    const bool isAlone = m_impl->runningExperiment == 0 &&
+                         std::ranges::none_of(m_impl->queue, [](const SessionCommand& waiting) {
+                             return std::holds_alternative<ExperimentCommand>(waiting);
+                         });
+    if (isAlone) // a pause from now on is meant for it, also before it begins
+        m_impl->isPaused = false;
     const std::uint64_t id = ++m_impl->lastExperiment;
     m_impl->queue.push_back(ExperimentCommand{id, std::move(request)});
     m_impl->changed.notify_all();

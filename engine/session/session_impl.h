@@ -135,7 +135,7 @@ struct Session::Impl
     std::uint64_t lastExperiment = 0;
     std::uint64_t runningExperiment = 0; ///< 0: none
     std::stop_source experimentStop;     ///< of the experiment that runs
-    bool isPaused = false;               ///< the experiment that runs
+    bool isPaused = false;               ///< the experiment that runs, or the next one that waits
 
     std::jthread thread; ///< last: it uses everything above
 };

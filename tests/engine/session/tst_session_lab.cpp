@@ -297,6 +297,20 @@ private Q_SLOTS:
         QCOMPARE(m_log->all<GenerationFinished>()[0].summary.finish, FinishReason::Cancelled);
     }
 
+    // A click on Pause just behind Start comes before the engine has begun.
+    void aPauseBeforeTheBeginningIsKept()
+    {
+        open();
+        m_session->runExperiment(positions());
+        m_session->pauseExperiment();
+        QVERIFY(m_log->waitFor<ExperimentPaused>().has_value());
+        m_session->resumeExperiment();
+        QVERIFY(m_log->waitFor<ExperimentFinished>().has_value());
+        m_log->clear();
+        m_session->pauseExperiment(); // of nothing
+        QVERIFY(positionsReportOf(positions()) != nullptr);
+    }
+
     void theChatsContextIsNotTouched()
     {
         open();
