@@ -101,8 +101,8 @@ private:
         row.skipReason = reasonToSkip(row);
         if (row.isSkipped())
             return row;
-        // The system may have dropped pages of the mapped weights: they are brought back before, and
-        // what comes back meanwhile is not the prefill's.
+        // The system may have dropped pages of the mapped weights: they are brought back before,
+        // and what comes back meanwhile is not the prefill's.
         prefillOnce(PrefillWay::Chunked, std::min(kWarmUpTokens, tokens));
         ::malloc_trim(0);
         resetPeakMemory();
@@ -112,8 +112,7 @@ private:
         row.seconds = watch.seconds();
         const ProcessMemory after = readProcessMemory();
         const std::uint64_t start =
-            before.resident +
-            (std::max(before.fileBacked, after.fileBacked) - before.fileBacked);
+            before.resident + (std::max(before.fileBacked, after.fileBacked) - before.fileBacked);
         row.measuredBytes = std::max(after.peakResident, start) - start;
         return row;
     }

@@ -1,14 +1,14 @@
 // Makes the README's pictures: opens a model, has a short chat with a fixed seed, and writes the
 // window as PNG. Usage: take_screenshot MODEL OUT.png [--theme light|dark] [--size WxH] [--ask
-// TEXT]... [--attach FILE] [--max N]. With --lab positions:length=1024 (repeated): the Lab workspace
-// after those experiments. With --dialog summary|checks: the Open dialog on MODEL.
+// TEXT]... [--attach FILE] [--max N]. With --lab positions:length=1024 (repeated): the Lab
+// workspace after those experiments. With --dialog summary|checks: the Open dialog on MODEL.
 #include "app/lab_page.h"
 #include "app/live_panels.h"
 #include "app/main_window.h"
 #include "widgets/chat_panel.h"
 #include "widgets/composer.h"
-#include "widgets/lab_form.h"
 #include "widgets/lab_experiment_list.h"
+#include "widgets/lab_form.h"
 #include "widgets/lab_panel.h"
 #include "widgets/lab_plan_form.h"
 #include "widgets/theme.h"

@@ -86,8 +86,8 @@ private Q_SLOTS:
         QTest::newRow("flat") << 8192 << 2.8 << 0.05 << "Yes";
         QTest::newRow("falls") << 8192 << 2.1 << 0.05 << "Yes";
         QTest::newRow("just within, with its interval") << 8192 << 2.949 << 0.05 << "Yes";
-        QTest::newRow("within, its interval reaches above the line") << 8192 << 2.99 << 0.05
-                                                                     << "In part";
+        QTest::newRow("within, its interval reaches above the line")
+            << 8192 << 2.99 << 0.05 << "In part";
         QTest::newRow("above, its interval reaches below the line")
             << 8192 << 3.04 << 0.1 << "In part";
         QTest::newRow("wholly above") << 8192 << 3.2 << 0.05 << "No";
@@ -236,8 +236,8 @@ private Q_SLOTS:
         QCOMPARE(
             card.summary,
             std::string("On this machine it takes 8,192 tokens, stays steady over them, fits and "
-                             "answers within the limit. It uses part of what it is given, as far "
-                             "as that was tested."));
+                        "answers within the limit. It uses part of what it is given, as far "
+                        "as that was tested."));
         QCOMPARE(card.claims[3].headline, std::string("18.3 s to the first token"));
         QCOMPARE(card.claims[4].headline, std::string("Ends 91.7 %, middle 52.8 %"));
         QCOMPARE(card.claims[4].plots.size(), std::size_t{3});

@@ -98,19 +98,16 @@ private Q_SLOTS:
 
     void aNeedleRecordsEndGivesWhatACardShows()
     {
-        const RecordJson cell = {{"correct", 11}, {"trials", 12}, {"interval", {0.65, 0.99}},
-                                 {"verdict", "undecided"}};
-        RecordJson column = {{"tokens", 1024}, {"beyond_trained", false}, {"skip_reason", nullptr},
-                             {"cells", RecordJson::array({cell, cell})}, {"control", cell},
-                             {"pooled", cell}};
+        const RecordJson cell = {
+            {"correct", 11}, {"trials", 12}, {"interval", {0.65, 0.99}}, {"verdict", "undecided"}};
+        RecordJson column = {{"tokens", 1024},         {"beyond_trained", false},
+                             {"skip_reason", nullptr}, {"cells", RecordJson::array({cell, cell})},
+                             {"control", cell},        {"pooled", cell}};
         RecordJson length = cell;
         length["tokens"] = 1024;
-        const RecordJson effective = {{"threshold", 0.856},
-                                      {"tokens", 0},
-                                      {"most_tokens", 1024},
-                                      {"point_tokens", 1024},
-                                      {"censored", true},
-                                      {"lengths", RecordJson::array({length})}};
+        const RecordJson effective = {
+            {"threshold", 0.856},   {"tokens", 0},      {"most_tokens", 1024},
+            {"point_tokens", 1024}, {"censored", true}, {"lengths", RecordJson::array({length})}};
         const RecordJson share = {{"correct", 11}, {"trials", 12}};
         const RecordJson summary = {
             {"experiment", "needle"},
