@@ -1,9 +1,6 @@
 #include "engine/lab/positions.h"
 #include "engine/lab/run_record.h"
-#include "engine/session/session.h"
-#include "tests/support/golden_json.h"
-#include "tests/support/lab_log.h"
-#include "tests/support/models.h"
+#include "tests/engine/session/lab_fixture.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -15,93 +12,14 @@
 
 using namespace kvscope;
 
-namespace {
-
-constexpr std::int64_t kTokens = 160;
-constexpr std::int64_t kChunk = 16;
-
-/// The tiny llama with a tokenizer of bytes and a few merges, so that it reads texts and chats.
-OpenRequest readingModel()
-{
-    OpenRequest request;
-    request.path = goldenPath("hf/llama");
-    request.tokenizerFile = goldenPath("tokenizers/json/contiguous.json");
-    return request;
-}
-
-ChatRequest question()
-{
-    ChatRequest request;
-    request.messages = {{ChatRole::User, "Where is the key?"}};
-    request.sampling.temperature = 0.0;
-    request.sampling.maxNewTokens = 4;
-    return request;
-}
-
-QString text(const std::string& one)
-{
-    return QString::fromStdString(one);
-}
-
-} // namespace
-
 // Experiments on the engine thread: their events in order, pausing, chats meanwhile, records.
-class TestSessionLab : public QObject
+class TestSessionLab : public LabFixture
 {
     Q_OBJECT
 
-    std::unique_ptr<QTemporaryDir> m_folder;
-    std::unique_ptr<LabLog> m_log;
-    std::unique_ptr<Session> m_session;
-
-    std::string file(const char* name) const { return m_folder->filePath(name).toStdString(); }
-    std::string prose() const { return file("prose.txt"); }
-
-    ExperimentRequest positions(std::vector<std::string> rotaries = {},
-                                std::int64_t chunk = kChunk) const
-    {
-        PositionsExperiment experiment;
-        experiment.text = {prose(), kTokens};
-        experiment.chunkTokens = chunk;
-        experiment.rotaries = std::move(rotaries);
-        return {experiment, {}, true, 0};
-    }
-
-    void open(const OpenRequest& request = readingModel())
-    {
-        m_session->open(request);
-        QVERIFY(m_log->waitFor<ModelOpened>().has_value());
-    }
-    std::shared_ptr<const PositionsReport> positionsReportOf(const ExperimentRequest& request)
-    {
-        m_session->runExperiment(request);
-        const auto finished = m_log->waitFor<ExperimentFinished>();
-        return finished ? std::get<std::shared_ptr<const PositionsReport>>(finished->report)
-                        : nullptr;
-    }
-    QString failureOf(const ExperimentRequest& request)
-    {
-        m_session->runExperiment(request);
-        const auto failed = m_log->waitFor<ExperimentFailed>();
-        return failed ? text(failed->message) : QString();
-    }
-
 private Q_SLOTS:
-    void init()
-    {
-        m_folder = std::make_unique<QTemporaryDir>();
-        std::ofstream out(prose());
-        for (int i = 0; i < 60; ++i)
-            out << "The ferry left the quay at " << i << " and nobody saw where it went. ";
-        out.close();
-        m_log = std::make_unique<LabLog>();
-        m_session = std::make_unique<Session>(m_log->callbacks());
-    }
-    void cleanup()
-    {
-        m_session.reset();
-        m_log.reset();
-    }
+    void init() { setUp(); }
+    void cleanup() { tearDown(); }
 
     void positionsTellTheirPartsInOrder()
     {
@@ -415,129 +333,6 @@ private Q_SLOTS:
         const RunRecordContent record = readRunRecord(request.recordPath);
         QCOMPARE(record.events.size(), std::size_t{kTokens / kChunk});
         QVERIFY(record.summary.has_value() && !record.hasCutLine);
-    }
-
-    void whatCannotBeRunFailsInOneSentence_data()
-    {
-        QTest::addColumn<QString>("what");
-        QTest::addColumn<QString>("says");
-        QTest::newRow("no such text") << "no text"
-                                      << "nowhere.txt";
-        QTest::newRow("a folder for a text") << "folder"
-                                             << "not a regular file";
-        QTest::newRow("not UTF-8") << "latin"
-                                   << "not UTF-8 text (byte 3)";
-        QTest::newRow("an empty text") << "empty"
-                                       << "two tokens or more, the text has 0";
-        QTest::newRow("a shorter text than asked for") << "short"
-                                                       << "a smaller length";
-        QTest::newRow("three schemes") << "three"
-                                       << "at most two";
-        QTest::newRow("a scheme that is none") << "scheme"
-                                               << "sideways";
-        QTest::newRow("no length") << "no length"
-                                   << "at least one length";
-        QTest::newRow("a length below one") << "negative"
-                                            << "-5 is not positive";
-        QTest::newRow("segments too short") << "segments"
-                                            << "tokens a segment";
-    }
-    void whatCannotBeRunFailsInOneSentence()
-    {
-        QFETCH(QString, what);
-        QFETCH(QString, says);
-        open();
-        std::ofstream(file("latin.txt")) << "caf\xE9";
-        std::ofstream(file("empty.txt")) << "";
-        PositionsExperiment loss;
-        loss.text = {prose(), kTokens};
-        LatencyExperiment latency;
-        UseExperiment use;
-        use.text = {prose(), 20};
-        ExperimentRequest request;
-        if (what == "no text")
-            loss.text.file = file("nowhere.txt");
-        else if (what == "folder")
-            loss.text.file = m_folder->path().toStdString();
-        else if (what == "latin")
-            loss.text.file = file("latin.txt");
-        else if (what == "empty")
-            loss.text = {file("empty.txt"), 0};
-        else if (what == "short")
-            loss.text.length = 1'000'000;
-        else if (what == "three")
-            loss.rotaries = {"", "plain", "linear:2"};
-        else if (what == "scheme")
-            loss.rotaries = {"", "sideways"};
-        else if (what == "no length")
-            latency.lengths.clear();
-        else if (what == "negative")
-            latency.lengths = {8, -5};
-        request.experiment = loss;
-        if (what == "no length" || what == "negative")
-            request.experiment = latency;
-        if (what == "segments")
-            request.experiment = use;
-        const QString message = failureOf(request);
-        QVERIFY2(message.contains(says), qPrintable(message));
-        m_session->planExperiment(request);
-        const auto planned = m_log->waitFor<ExperimentPlanned>();
-        QVERIFY(planned.has_value());
-        QCOMPARE(text(planned->plan.refusal), message); // known before the start
-        QTRY_COMPARE(m_session->takeSnapshot()->phase, Phase::Idle);
-    }
-
-    void withoutAModelOrTokenizerItSaysSo()
-    {
-        QCOMPARE(failureOf(positions()), QString("no model is open"));
-        m_log->clear();
-        OpenRequest mute;
-        mute.path = goldenPath("gptosslite/tiny_a");
-        open(mute);
-        QVERIFY(failureOf(positions()).contains("no usable tokenizer"));
-    }
-
-    void aPlanSaysWhatWillBeRun()
-    {
-        open();
-        LatencyExperiment latency;
-        latency.lengths = {32, 8, 32, 1024};
-        latency.chunkTokens = 16;
-        latency.repeats = 2;
-        m_session->planExperiment({latency, file("latency.jsonl"), true, 0});
-        const auto planned = m_log->waitFor<ExperimentPlanned>();
-        QVERIFY(planned.has_value());
-        const ExperimentPlan& plan = planned->plan;
-        QVERIFY2(plan.refusal.empty(), plan.refusal.c_str());
-        QCOMPARE(plan.rows.size(), std::size_t{3});
-        QCOMPARE(text(plan.rows[0].label), QString("8"));
-        QCOMPARE(plan.tokens, 2 * 8 + 2 * 2 * 32 + 2 * 2 * 1024);
-        QVERIFY(plan.rows[2].isBeyondTrained && !plan.rows[1].isBeyondTrained);
-        QCOMPARE(plan.seconds, 0.0);
-        QVERIFY(text(plan.basis).contains("nothing was timed"));
-        QVERIFY(text(plan.commandLine).startsWith("kvscope-cli latency "));
-        QVERIFY(!std::filesystem::exists(file("latency.jsonl")));
-    }
-
-    void aPlanEstimatesByWhatWasTimed()
-    {
-        open();
-        LatencyExperiment latency;
-        latency.lengths = {32, 64};
-        latency.repeats = 1;
-        latency.decodeSteps = 1;
-        // A disturbed run does not count, so it may take several.
-        for (int i = 0; i < 20 && (m_log->all<ExperimentPlanned>().empty() ||
-                                   m_log->all<ExperimentPlanned>().back().plan.seconds == 0.0);
-             ++i) {
-            m_session->runExperiment({latency, {}, true, 0});
-            QVERIFY(m_log->waitFor<ExperimentFinished>(i + 1).has_value());
-            m_session->planExperiment(positions());
-            QVERIFY(m_log->waitFor<ExperimentPlanned>(i + 1).has_value());
-        }
-        const ExperimentPlan plan = m_log->all<ExperimentPlanned>().back().plan;
-        QVERIFY(plan.seconds > 0.0);
-        QVERIFY(text(plan.basis).contains("timed prefill"));
     }
 
     void openingAnotherModelGivesItUp()
