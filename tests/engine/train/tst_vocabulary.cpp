@@ -89,7 +89,7 @@ private Q_SLOTS:
         // SHA-256 of the default vocabulary, seen on the machine where this test was written.
         const QByteArray found = QByteArray::fromStdString(bytesOf(m_file));
         QCOMPARE(QCryptographicHash::hash(found, QCryptographicHash::Sha256).toHex(),
-                 QByteArray("HASH"));
+                 QByteArray("8ec44e49b18e96edc1c59fbea05694af10064102390f305dd9ee44bdbfc3475a"));
     }
 
     void specialPiecesHaveTheirIds()
@@ -117,10 +117,14 @@ private Q_SLOTS:
 
     void aLineBreakIsAPiece()
     {
-        const auto ids = m_tokenizer->encode("the\n\nthe", ControlTokens::Literal);
-        QCOMPARE(ids.size(), std::size_t{4});
-        QCOMPARE(ids[1], ids[2]);
-        QCOMPARE(m_tokenizer->piece(ids[1]), std::string("\n"));
+        const auto word = m_tokenizer->encode("the", ControlTokens::Literal);
+        const auto lineBreak = m_tokenizer->encode("\n", ControlTokens::Literal);
+        QCOMPARE(lineBreak.size(), std::size_t{1});
+        QCOMPARE(m_tokenizer->piece(lineBreak.front()), std::string("\n"));
+        auto expected = word;
+        expected.insert(expected.end(), 2, lineBreak.front());
+        expected.insert(expected.end(), word.begin(), word.end());
+        QVERIFY(m_tokenizer->encode("the\n\nthe", ControlTokens::Literal) == expected);
     }
 
     void commonWordsAreOnePiece()
