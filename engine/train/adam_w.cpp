@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <utility>
 
 namespace kvscope {
 namespace {
@@ -65,14 +64,6 @@ std::vector<NamedTensor> AdamW::state(const TrainingParameters& parameters) cons
         all.push_back({"second." + parameters.all()[i].name, m_second[i]});
     }
     return all;
-}
-
-void AdamW::restore(std::vector<at::Tensor> firstMoments, std::vector<at::Tensor> secondMoments,
-                    std::int64_t numSteps)
-{
-    m_first = std::move(firstMoments);
-    m_second = std::move(secondMoments);
-    m_numSteps = numSteps;
 }
 
 double LearningRate::at(std::int64_t step) const

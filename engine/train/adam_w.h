@@ -30,10 +30,11 @@ public:
     double step(const TrainingParameters& parameters, double learningRate);
 
     std::int64_t numSteps() const { return m_numSteps; }
-    /// First and second moments by parameter, to be kept and restored with the steps done.
+    /// First and second moments by parameter: the optimizer's own tensors, to be written to a file
+    /// or filled from one.
     std::vector<NamedTensor> state(const TrainingParameters& parameters) const;
-    void restore(std::vector<at::Tensor> firstMoments, std::vector<at::Tensor> secondMoments,
-                 std::int64_t numSteps);
+    /// Of moments that were filled from a file.
+    void setNumSteps(std::int64_t numSteps) { m_numSteps = numSteps; }
 
 private:
     AdamWSettings m_settings;

@@ -37,18 +37,11 @@ at::Tensor rotated(const at::Tensor& x, const RotaryRows& rows)
         .flatten(3);
 }
 
-at::Tensor expert(const TrainingParameters& parameters, const ExpertParameters& weights,
-                  const at::Tensor& x)
-{
-    return at::linear(at::silu(at::linear(x, parameters[weights.gate])) *
-                          at::linear(x, parameters[weights.up]),
-                      parameters[weights.down]);
-}
-
 } // namespace
 
-TrainingForward::TrainingForward(ModelConfig config)
+TrainingForward::TrainingForward(ModelConfig config, at::ScalarType productType)
     : m_config(std::move(config))
+    , m_productType(productType)
 {
     for (const LayerConfig& layer : m_config.layers)
         m_rotary.emplace_back(m_config.rotaryOf(layer), m_config.headDim, layer.identityPairs);
@@ -75,9 +68,24 @@ TrainingOutput TrainingForward::operator()(const TrainingParameters& parameters,
     return output;
 }
 
-at::Tensor TrainingForward::logits(const TrainingParameters& parameters, const at::Tensor& hidden)
+at::Tensor TrainingForward::linear(const at::Tensor& x, const at::Tensor& weight) const
 {
-    return at::linear(hidden, parameters[parameters.embedding()]);
+    if (m_productType == at::kFloat)
+        return at::linear(x, weight);
+    return at::linear(x.to(m_productType), weight.to(m_productType)).to(at::kFloat);
+}
+
+at::Tensor TrainingForward::expert(const TrainingParameters& parameters,
+                                   const ExpertParameters& weights, const at::Tensor& x) const
+{
+    return linear(at::silu(linear(x, parameters[weights.gate])) * linear(x, parameters[weights.up]),
+                  parameters[weights.down]);
+}
+
+at::Tensor TrainingForward::logits(const TrainingParameters& parameters,
+                                   const at::Tensor& hidden) const
+{
+    return linear(hidden, parameters[parameters.embedding()]);
 }
 
 at::Tensor TrainingForward::attention(const TrainingParameters& parameters, std::size_t layer,
@@ -89,11 +97,11 @@ at::Tensor TrainingForward::attention(const TrainingParameters& parameters, std:
     const auto heads = [&](const at::Tensor& y, std::int64_t count) {
         return y.view({batch, length, count, m_config.headDim}).transpose(1, 2);
     };
-    const at::Tensor kv = at::linear(x, parameters[block.keyValue]);
+    const at::Tensor kv = linear(x, parameters[block.keyValue]);
     const std::int64_t kvWidth = m_config.numKvHeads * m_config.headDim;
     const RotaryRows rows = m_rotary[layer].rows(0, length, length);
     const at::Tensor q =
-        rotated(heads(at::linear(x, parameters[block.query]), m_config.numHeads), rows);
+        rotated(heads(linear(x, parameters[block.query]), m_config.numHeads), rows);
     const at::Tensor k =
         rotated(heads(kv.slice(2, 0, kvWidth).contiguous(), m_config.numKvHeads), rows);
     const at::Tensor v = heads(kv.slice(2, kvWidth).contiguous(), m_config.numKvHeads);
@@ -101,7 +109,7 @@ at::Tensor TrainingForward::attention(const TrainingParameters& parameters, std:
     const at::Tensor mixed = kind.kind == LayerKind::Windowed
                                  ? windowedAttentionWithSinks(q, k, v, sinks, kind.window)
                                  : causalAttentionWithSinks(q, k, v, sinks);
-    return at::linear(mixed.transpose(1, 2).flatten(2), parameters[block.output]);
+    return linear(mixed.transpose(1, 2).flatten(2), parameters[block.output]);
 }
 
 at::Tensor TrainingForward::experts(const TrainingParameters& parameters, std::size_t layer,
@@ -109,6 +117,7 @@ at::Tensor TrainingForward::experts(const TrainingParameters& parameters, std::s
 {
     const BlockParameters& block = parameters.blocks()[layer];
     const MoEConfig& moe = *m_config.experts;
+    // The router stays in float32, as everywhere: a near tie must not flip.
     const at::Tensor probabilities = at::softmax(at::linear(x, parameters[block.router]), -1);
     const auto [chosen, experts] = at::topk(probabilities, moe.numActive);
     const at::Tensor weights = chosen / chosen.sum(-1, true);

@@ -29,7 +29,9 @@ class TrainingForward
 {
 public:
     /// \pre a GPT-OSS-Lite configuration
-    explicit TrainingForward(ModelConfig config);
+    /// \param productType  float32, or bfloat16: both factors of every product with a weight are
+    /// rounded to it, which is faster where the processor has such products
+    explicit TrainingForward(ModelConfig config, at::ScalarType productType = at::kFloat);
 
     const ModelConfig& config() const { return m_config; }
 
@@ -37,15 +39,19 @@ public:
     TrainingOutput operator()(const TrainingParameters& parameters, const at::Tensor& ids) const;
 
     /// Logits [N, V] of rows of hidden states [N, E].
-    static at::Tensor logits(const TrainingParameters& parameters, const at::Tensor& hidden);
+    at::Tensor logits(const TrainingParameters& parameters, const at::Tensor& hidden) const;
 
 private:
+    at::Tensor linear(const at::Tensor& x, const at::Tensor& weight) const;
+    at::Tensor expert(const TrainingParameters& parameters, const ExpertParameters& weights,
+                      const at::Tensor& x) const;
     at::Tensor attention(const TrainingParameters& parameters, std::size_t layer,
                          const at::Tensor& x) const;
     at::Tensor experts(const TrainingParameters& parameters, std::size_t layer, const at::Tensor& x,
                        TrainingOutput& output) const;
 
     ModelConfig m_config;
+    at::ScalarType m_productType;
     std::vector<RotaryTable> m_rotary; ///< one a layer
 };
 

@@ -122,24 +122,31 @@ TrainingParameters::TrainingParameters(const ModelConfig& config, double initDev
     m_all = make.take();
 }
 
-void loadParameters(TrainingParameters& parameters, const std::filesystem::path& file)
+void loadTensors(const std::vector<NamedTensor>& tensors, const std::filesystem::path& file)
 {
     const c10::NoGradGuard noGradient;
-    const auto tensors = readSafetensors(file);
-    for (const TrainingParameter& parameter : parameters.all()) {
-        const TensorInfo* found = tensors->find(parameter.name);
+    const auto stored = readSafetensors(file);
+    for (const NamedTensor& tensor : tensors) {
+        const TensorInfo* found = stored->find(tensor.name);
         const auto fail = [&](const std::string& what) {
-            throw CheckpointError(file.string() + ": tensor " + parameter.name + " " + what);
+            throw CheckpointError(file.string() + ": tensor " + tensor.name + " " + what);
         };
         if (found == nullptr)
             fail("is missing");
-        if (found->shape != shapeOf(parameter.value))
+        if (found->shape != shapeOf(tensor.value))
             fail("has another shape than the model under training");
         if (found->type != StorageType::F32)
             fail("is not float32, which training goes on from");
-        std::memcpy(parameter.value.mutable_data_ptr<float>(), found->data.data(),
-                    found->data.size());
+        std::memcpy(tensor.value.mutable_data_ptr<float>(), found->data.data(), found->data.size());
     }
+}
+
+void loadParameters(const TrainingParameters& parameters, const std::filesystem::path& file)
+{
+    std::vector<NamedTensor> tensors;
+    for (const TrainingParameter& parameter : parameters.all())
+        tensors.push_back({parameter.name, parameter.value});
+    loadTensors(tensors, file);
 }
 
 void writeTensors(const std::filesystem::path& file, const std::vector<NamedTensor>& tensors)

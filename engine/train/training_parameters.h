@@ -65,16 +65,17 @@ private:
     std::size_t m_lastNorm = 0;
 };
 
-/// Copies the tensors of a safetensors file into the parameters. \throws CheckpointError where one
-/// is missing or of another shape
-void loadParameters(TrainingParameters& parameters, const std::filesystem::path& file);
-
-/// Named tensors for a safetensors file, each as float32 or bfloat16 according to its dtype.
+/// A tensor under its name in a safetensors file.
 struct NamedTensor
 {
     std::string name;
-    at::Tensor value;
+    at::Tensor value; ///< float32 or bfloat16, as it is written
 };
+/// Copies the tensors of a safetensors file into tensors of these names, which are float32.
+/// \throws CheckpointError where one is missing or of another shape
+void loadTensors(const std::vector<NamedTensor>& tensors, const std::filesystem::path& file);
+/// The same into the parameters.
+void loadParameters(const TrainingParameters& parameters, const std::filesystem::path& file);
 /// \throws EngineError as SafetensorsWriter
 void writeTensors(const std::filesystem::path& file, const std::vector<NamedTensor>& tensors);
 

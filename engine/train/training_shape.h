@@ -21,7 +21,7 @@ struct TrainingShape
     std::int64_t sharedExperts = 1;    ///< always on
     std::int64_t expertDim = 256;      ///< inner size of an expert
     std::int64_t window = 64;          ///< positions that a windowed layer sees
-    double ropeBase = 10000.0;         ///< theta of the rotation
+    double ropeBase = 100000.0;        ///< theta of the rotation
     std::int64_t trainedLength = 1024; ///< positions before extension
     double yarnScale = 1.0;     ///< how many times longer contexts are to become; 1: YaRN is off
     double yarnBetaFast = 32.0; ///< fast end of YaRN's ramp

@@ -58,8 +58,7 @@ private Q_SLOTS:
         all.logits = LogitPositions::All;
         const c10::NoGradGuard noGradient;
         const at::Tensor expected = decoder.forward(ids, nullptr, all).flatten(0, 1);
-        const at::Tensor found =
-            TrainingForward::logits(parameters, forward(parameters, ids).hidden);
+        const at::Tensor found = forward.logits(parameters, forward(parameters, ids).hidden);
         const double difference = largestDifference(found, expected);
         QVERIFY2(difference < 1e-4, qPrintable(QString::number(difference)));
     }

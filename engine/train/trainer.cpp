@@ -1,0 +1,113 @@
+#include "engine/train/trainer.h"
+
+#include "engine/base/errors.h"
+#include "engine/kernels/cpu_features.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+
+#include <cmath>
+#include <utility>
+
+namespace kvscope {
+namespace {
+
+constexpr const char* kStepsName = "steps_done";
+
+/// Answers of which no token was wrong.
+std::int64_t numRightAnswers(const at::Tensor& logits, const at::Tensor& targets,
+                             const at::Tensor& answers, std::int64_t numAnswers)
+{
+    const c10::NoGradGuard noGradient;
+    const at::Tensor places = answers.nonzero().view({-1});
+    const at::Tensor isWrong =
+        logits.index_select(0, places).argmax(-1).ne(targets.index_select(0, places));
+    const at::Tensor wrongTokens =
+        at::zeros({numAnswers + 1}, at::kFloat)
+            .index_add_(0, answers.index_select(0, places), isWrong.to(at::kFloat));
+    return numAnswers - wrongTokens.slice(0, 1).gt(0.0).sum().item<std::int64_t>();
+}
+
+} // namespace
+
+Trainer::Trainer(TrainingRecipe recipe, std::shared_ptr<const TrainingData> data)
+    : m_recipe(std::move(recipe))
+    , m_data(std::move(data))
+    , m_parameters(m_recipe.config(0), m_recipe.initDeviation, m_recipe.seed)
+    , m_optimizer(m_parameters, m_recipe.optimizer)
+{
+}
+
+const TrainingForward& Trainer::forwardOf(std::size_t phase)
+{
+    if (!m_forward || phase != m_phase)
+        m_forward = std::make_unique<TrainingForward>(
+            m_recipe.config(phase), hasBFloat16Products() ? at::kBFloat16 : at::kFloat);
+    m_phase = phase;
+    return *m_forward;
+}
+
+TrainingStep Trainer::step()
+{
+    const TrainingPoint point = m_recipe.at(m_numSteps);
+    const TrainingBatch batch = m_data->batch(m_numSteps, point.numSequences, point.length);
+    const TrainingForward& forward = forwardOf(point.phase);
+    const TrainingOutput output = forward(m_parameters, batch.ids);
+    const at::Tensor logits = forward.logits(m_parameters, output.hidden);
+    const at::Tensor targets = batch.targets.flatten();
+    const at::Tensor answers = batch.answers.flatten();
+    const at::Tensor nll =
+        at::cross_entropy_loss(logits, targets, std::nullopt, at::Reduction::None);
+    const at::Tensor isAnswer = answers.gt(0).to(at::kFloat);
+    const at::Tensor answerLoss = (nll * isAnswer).sum() / isAnswer.sum();
+    const at::Tensor textLoss = nll.mean();
+    const at::Tensor loss =
+        answerLoss + m_recipe.textWeight * textLoss + m_recipe.balanceWeight * output.balance;
+    TrainingStep done{.step = m_numSteps,
+                      .phase = point.phase,
+                      .length = point.length,
+                      .numTokens = point.numSequences * point.length,
+                      .learningRate = point.learningRate,
+                      .loss = loss.item<double>(),
+                      .answerLoss = answerLoss.item<double>(),
+                      .textLoss = textLoss.item<double>(),
+                      .balance = output.balance.item<double>(),
+                      .numAnswers = batch.numAnswers};
+    if (!std::isfinite(done.loss))
+        throw EngineError("the loss of step " + std::to_string(m_numSteps) +
+                          " is not a number: the learning rate may be too high");
+    done.numRight = numRightAnswers(logits, targets, answers, batch.numAnswers);
+    loss.backward();
+    done.gradientNorm = m_optimizer.step(m_parameters, point.learningRate);
+    ++m_numSteps;
+    return done;
+}
+
+void Trainer::save(const std::filesystem::path& file) const
+{
+    std::vector<NamedTensor> tensors = m_optimizer.state(m_parameters);
+    for (const TrainingParameter& parameter : m_parameters.all())
+        tensors.push_back({parameter.name, parameter.value});
+    // Exact to 2^24 steps, which a recipe's limit stays below.
+    tensors.push_back({kStepsName, at::full({1}, static_cast<double>(m_numSteps), at::kFloat)});
+    writeTensors(file, tensors);
+}
+
+void Trainer::restore(const std::filesystem::path& file)
+{
+    loadParameters(m_parameters, file);
+    std::vector<NamedTensor> state = m_optimizer.state(m_parameters);
+    state.push_back({kStepsName, at::zeros({1}, at::kFloat)});
+    loadTensors(state, file);
+    m_numSteps = static_cast<std::int64_t>(state.back().value.item<double>());
+    if (m_numSteps < 0 || m_numSteps > m_recipe.steps())
+        throw CheckpointError(file.string() + ": " + std::to_string(m_numSteps) +
+                              " steps were done, the recipe has " +
+                              std::to_string(m_recipe.steps()));
+    m_optimizer.setNumSteps(m_numSteps);
+}
+
+} // namespace kvscope

@@ -1,0 +1,129 @@
+#include "engine/train/training_filler.h"
+
+#include "engine/base/errors.h"
+
+#include <algorithm>
+#include <array>
+
+namespace kvscope {
+namespace {
+
+constexpr std::size_t kFewestWords = 1000;
+// Source: GPT-OSS-Lite's passkey evaluation; the order does not matter here.
+constexpr std::array<std::string_view, 17> kReferenceWords{
+    "the",  "quick",   "brown",  "fox",   "jumps",    "over",  "lazy", "dog", "and",
+    "runs", "through", "forest", "while", "watching", "birds", "in",   "sky"};
+
+std::vector<std::int32_t> idsOf(const Tokenizer& tokenizer, std::string_view text)
+{
+    std::vector<std::int32_t> ids;
+    for (const TokenId id : tokenizer.encode(text, ControlTokens::Literal))
+        ids.push_back(static_cast<std::int32_t>(id));
+    return ids;
+}
+
+bool isSpace(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+bool endsSentence(std::string_view word)
+{
+    const std::size_t last = word.find_last_not_of("\"')_");
+    return last != std::string_view::npos &&
+           (word[last] == '.' || word[last] == '!' || word[last] == '?');
+}
+
+bool isLowerCase(std::string_view word)
+{
+    return std::all_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+} // namespace
+
+TrainingFiller::TrainingFiller(const Tokenizer& tokenizer, std::string_view prose)
+{
+    for (const std::string_view word : kReferenceWords)
+        m_referenceWords.push_back(wordIndex(tokenizer, word));
+    bool begins = true;
+    for (std::size_t at = 0; at < prose.size();) {
+        if (isSpace(prose[at])) {
+            ++at;
+            continue;
+        }
+        const std::size_t first = at;
+        while (at < prose.size() && !isSpace(prose[at]))
+            ++at;
+        const std::string_view word = prose.substr(first, at - first);
+        if (begins && !isLowerCase(word.substr(0, 1)))
+            m_sentences.push_back(m_prose.size());
+        m_prose.push_back(wordIndex(tokenizer, word));
+        begins = endsSentence(word);
+    }
+    if (m_prose.size() < kFewestWords || m_sentences.empty())
+        throw ArgumentError(
+            "the text to train with is too short: " + std::to_string(m_prose.size()) +
+            " words, at least " + std::to_string(kFewestWords) + " in sentences are needed");
+    const std::vector<std::int32_t> number = idsOf(tokenizer, " 0123456789");
+    if (number.size() < m_digits.size() + 10)
+        throw ArgumentError("the vocabulary to train with does not have every digit as a piece");
+    m_digits.assign(number.end() - 10, number.end());
+    m_space.assign(number.begin(), number.end() - 10);
+    std::vector<std::int32_t> joined = idsOf(tokenizer, "the");
+    for (const std::string_view part : {" quick", " 4", ".", "\n\nWhat is"})
+        for (const std::int32_t id : idsOf(tokenizer, part))
+            joined.push_back(id);
+    if (joined != idsOf(tokenizer, "the quick 4.\n\nWhat is"))
+        throw ArgumentError("with the vocabulary to train with, a text's ids are not those of its "
+                            "words");
+}
+
+std::int32_t TrainingFiller::wordIndex(const Tokenizer& tokenizer, std::string_view word)
+{
+    const auto [found, isNew] =
+        m_indices.try_emplace(std::string(word), static_cast<std::int32_t>(m_words.size()));
+    if (isNew)
+        m_words.push_back(idsOf(tokenizer, " " + std::string(word)));
+    return found->second;
+}
+
+FillerTokens TrainingFiller::make(FillerKind kind, std::int64_t numTokens, double numbersAmongWords,
+                                  TrainingRandom& random) const
+{
+    FillerTokens made;
+    made.places.push_back(0);
+    const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(0, numTokens));
+    std::size_t next = random.pick(m_sentences);
+    std::size_t sentence = 0;
+    while (made.ids.size() < wanted) {
+        bool isPlace = true;
+        if (kind == FillerKind::Prose) {
+            if (next == m_prose.size())
+                next = 0;
+            sentence = next;
+            isPlace = std::binary_search(m_sentences.begin(), m_sentences.end(), sentence);
+        }
+        if (isPlace && !made.ids.empty())
+            made.places.push_back(made.ids.size());
+        if (kind != FillerKind::Prose && random.chance(numbersAmongWords)) {
+            made.ids.insert(made.ids.end(), m_space.begin(), m_space.end());
+            const std::size_t digits = 1 + random.below(6);
+            for (std::size_t i = 0; i < digits; ++i)
+                made.ids.push_back(random.pick(m_digits));
+            continue;
+        }
+        const std::int32_t word = kind == FillerKind::Prose        ? m_prose[next++]
+                                  : kind == FillerKind::ProseWords ? random.pick(m_prose)
+                                                                   : random.pick(m_referenceWords);
+        const auto& ids = m_words[static_cast<std::size_t>(word)];
+        made.ids.insert(made.ids.end(), ids.begin(), ids.end());
+    }
+    made.ids.resize(wanted);
+    if (made.ids.empty())
+        made.places.assign(1, 0);
+    else
+        made.places.push_back(made.ids.size());
+    return made;
+}
+
+} // namespace kvscope

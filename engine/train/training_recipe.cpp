@@ -1,0 +1,171 @@
+#include "engine/train/training_recipe.h"
+
+#include "engine/checkpoint/config_object.h"
+#include "engine/checkpoint/strict_json.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <limits>
+#include <string_view>
+
+namespace kvscope {
+namespace {
+
+constexpr std::int64_t kShortestLength = 64; ///< shorter texts have no room for passages
+constexpr std::int64_t kMostSteps = 10'000'000;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
+
+/// A misspelt key would be a default in silence.
+void refuseOtherKeys(const ConfigObject& json, std::initializer_list<std::string_view> known)
+{
+    for (const auto& [key, value] : json.keys().items())
+        if (std::find(known.begin(), known.end(), key) == known.end())
+            json.fail(key, "is not a key of a recipe");
+}
+
+std::int64_t countOf(const ConfigObject& json, const char* key, std::int64_t least,
+                     std::int64_t most, std::int64_t otherwise)
+{
+    const std::int64_t value = json.wholeNumber(key).value_or(otherwise);
+    if (value < least || value > most)
+        json.fail(key, "is " + std::to_string(value) + ", from " + std::to_string(least) + " to " +
+                           std::to_string(most) + " was expected");
+    return value;
+}
+
+double numberOf(const ConfigObject& json, const char* key, double least, double most,
+                double otherwise)
+{
+    const double value = json.number(key).value_or(otherwise);
+    if (!(value >= least && value <= most))
+        json.fail(key, "is out of its range");
+    return value;
+}
+
+std::vector<ConfigObject> sectionsOf(const ConfigObject& json, const char* key)
+{
+    const nlohmann::json* list = json.find(key);
+    if (list == nullptr || !list->is_array() || list->empty())
+        json.fail(key, "is missing, or not a list with something in it");
+    std::vector<ConfigObject> sections;
+    for (const nlohmann::json& one : *list) {
+        if (!one.is_object())
+            json.fail(key, "holds something that is not a section");
+        sections.emplace_back(one, json.file(),
+                              std::string(key) + "[" + std::to_string(sections.size()) + "].");
+    }
+    return sections;
+}
+
+TrainingShape readShape(const ConfigObject& json)
+{
+    refuseOtherKeys(json, {"vocabulary", "width", "layers", "heads", "kv_heads", "head_dim",
+                           "experts", "active_experts", "shared_experts", "expert_dim", "window",
+                           "trained_length", "rope_base"});
+    constexpr std::int64_t most = std::int64_t{1} << 24;
+    TrainingShape shape;
+    const auto size = [&](const char* key, std::int64_t& value) {
+        value = countOf(json, key, 1, most, value);
+    };
+    size("vocabulary", shape.vocabulary);
+    size("width", shape.width);
+    size("layers", shape.layers);
+    size("heads", shape.heads);
+    size("kv_heads", shape.kvHeads);
+    size("head_dim", shape.headDim);
+    size("experts", shape.experts);
+    size("active_experts", shape.activeExperts);
+    size("shared_experts", shape.sharedExperts);
+    size("expert_dim", shape.expertDim);
+    size("window", shape.window);
+    size("trained_length", shape.trainedLength);
+    shape.ropeBase = numberOf(json, "rope_base", 1.0, 1e12, shape.ropeBase);
+    return shape;
+}
+
+TrainingPhase readPhase(const ConfigObject& json)
+{
+    refuseOtherKeys(json,
+                    {"name", "yarn_scale", "stages", "learning_rate", "last_rate", "warm_up"});
+    TrainingPhase phase;
+    phase.name = json.text("name").value_or("training");
+    phase.yarnScale = numberOf(json, "yarn_scale", 1.0, 1e6, 1.0);
+    for (const ConfigObject& stage : sectionsOf(json, "stages")) {
+        refuseOtherKeys(stage, {"length", "steps"});
+        phase.stages.push_back({countOf(stage, "length", kShortestLength, kMostTokens, 0),
+                                countOf(stage, "steps", 1, kMostSteps, 0)});
+    }
+    phase.learningRate.peak = numberOf(json, "learning_rate", 0.0, 10.0, phase.learningRate.peak);
+    phase.learningRate.floor = numberOf(json, "last_rate", 0.0, 1.0, phase.learningRate.floor);
+    phase.learningRate.warmUp = countOf(json, "warm_up", 0, kMostSteps, phase.learningRate.warmUp);
+    phase.learningRate.total = phase.steps();
+    return phase;
+}
+
+} // namespace
+
+std::int64_t TrainingPhase::steps() const
+{
+    std::int64_t sum = 0;
+    for (const TrainingStage& stage : stages)
+        sum += stage.steps;
+    return sum;
+}
+
+std::int64_t TrainingRecipe::steps() const
+{
+    std::int64_t sum = 0;
+    for (const TrainingPhase& phase : phases)
+        sum += phase.steps();
+    return sum;
+}
+
+TrainingPoint TrainingRecipe::at(std::int64_t step) const
+{
+    TrainingPoint point;
+    std::int64_t inPhase = step;
+    while (inPhase >= phases[point.phase].steps())
+        inPhase -= phases[point.phase++].steps();
+    const TrainingPhase& phase = phases[point.phase];
+    point.learningRate = phase.learningRate.at(inPhase);
+    std::size_t stage = 0;
+    for (std::int64_t left = inPhase; left >= phase.stages[stage].steps; ++stage)
+        left -= phase.stages[stage].steps;
+    point.length = phase.stages[stage].length;
+    point.numSequences = std::max<std::int64_t>(1, tokensPerStep / point.length);
+    return point;
+}
+
+ModelConfig TrainingRecipe::config(std::size_t phase) const
+{
+    TrainingShape shaped = shape;
+    shaped.yarnScale = phases[phase].yarnScale;
+    return modelConfig(shaped);
+}
+
+TrainingRecipe readTrainingRecipe(const std::filesystem::path& file)
+{
+    const ConfigObject json(readJsonObject(file), file.filename().string());
+    refuseOtherKeys(json, {"name", "seed", "shape", "init_deviation", "tokens_per_step",
+                           "text_weight", "balance_weight", "weight_decay", "clip_norm", "phases"});
+    TrainingRecipe recipe;
+    recipe.name = json.text("name").value_or("model");
+    recipe.seed = static_cast<std::uint64_t>(
+        countOf(json, "seed", 0, std::numeric_limits<std::int64_t>::max(), 1));
+    if (const auto shape = json.section("shape"))
+        recipe.shape = readShape(*shape);
+    recipe.initDeviation = numberOf(json, "init_deviation", 0.0, 1.0, recipe.initDeviation);
+    recipe.tokensPerStep = countOf(json, "tokens_per_step", 1, kMostTokens, recipe.tokensPerStep);
+    recipe.textWeight = numberOf(json, "text_weight", 0.0, 1e6, recipe.textWeight);
+    recipe.balanceWeight = numberOf(json, "balance_weight", 0.0, 1e6, recipe.balanceWeight);
+    recipe.optimizer.weightDecay =
+        numberOf(json, "weight_decay", 0.0, 1e3, recipe.optimizer.weightDecay);
+    recipe.optimizer.clipNorm = numberOf(json, "clip_norm", 0.0, 1e9, recipe.optimizer.clipNorm);
+    for (const ConfigObject& phase : sectionsOf(json, "phases"))
+        recipe.phases.push_back(readPhase(phase));
+    for (std::size_t phase = 0; phase < recipe.phases.size(); ++phase)
+        (void)recipe.config(phase); // refuses a shape that no model has
+    return recipe;
+}
+
+} // namespace kvscope

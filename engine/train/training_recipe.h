@@ -1,0 +1,64 @@
+#pragma once
+
+#include "engine/train/adam_w.h"
+#include "engine/train/training_shape.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace kvscope {
+
+/// Steps with sequences of one length.
+struct TrainingStage
+{
+    std::int64_t length = 0; ///< tokens of a sequence
+    std::int64_t steps = 0;
+};
+
+/// Stages under one learning rate curve and one rotation.
+struct TrainingPhase
+{
+    std::string name;
+    double yarnScale = 1.0; ///< 1: the plain rotation
+    LearningRate learningRate;
+    std::vector<TrainingStage> stages;
+
+    std::int64_t steps() const;
+};
+
+/// Where a step lies in a recipe.
+struct TrainingPoint
+{
+    std::size_t phase = 0;
+    std::int64_t length = 0;       ///< tokens of a sequence
+    std::int64_t numSequences = 0; ///< in a step
+    double learningRate = 0.0;
+};
+
+/// Everything that decides what a training gives, but for the texts.
+struct TrainingRecipe
+{
+    std::string name;
+    std::uint64_t seed = 1;
+    TrainingShape shape; ///< its yarnScale is that of the phase
+    double initDeviation = 0.02;
+    std::int64_t tokensPerStep = 6144;
+    double textWeight = 0.2;     ///< of the mean loss over all tokens, beside that of the answers
+    double balanceWeight = 0.01; ///< of the experts' load-balancing loss
+    AdamWSettings optimizer;
+    std::vector<TrainingPhase> phases;
+
+    std::int64_t steps() const;
+    /// \pre 0 <= step < steps()
+    TrainingPoint at(std::int64_t step) const;
+    /// The model's configuration as a phase trains it.
+    ModelConfig config(std::size_t phase) const;
+};
+
+/// Reads a recipe from JSON; resources/demo/recipe.json shows the keys.
+/// \throws CheckpointError naming the file and the key, ArgumentError for a shape no model has
+TrainingRecipe readTrainingRecipe(const std::filesystem::path& file);
+
+} // namespace kvscope

@@ -1,0 +1,74 @@
+#include "engine/lab/lab_resources.h"
+#include "engine/lab/passkey_task.h"
+#include "engine/train/passages.h"
+
+#include <QtTest>
+
+using namespace kvscope;
+
+class TestPassages : public QObject
+{
+    Q_OBJECT
+private Q_SLOTS:
+    void statementsStateTheNumberAndQuestionsDoNot()
+    {
+        const PassageMaker maker({});
+        TrainingRandom random(1);
+        for (int i = 0; i < 5000; ++i) {
+            std::set<std::string> taken;
+            const Passage passage = maker.make(random, taken);
+            QVERIFY(passage.statement.find(passage.answer) != std::string::npos);
+            QCOMPARE(passage.question.find(passage.answer), std::string::npos);
+            QCOMPARE(passage.statement.find('{'), std::string::npos);
+            QCOMPARE(passage.question.find('{'), std::string::npos);
+            QVERIFY(passage.answer.size() >= 2 && passage.answer.size() <= 6);
+        }
+    }
+
+    void nothingOfTheEvaluationIsEverMade()
+    {
+        std::set<std::string> heldOut;
+        for (const std::int64_t length : {512, 1024, 32768})
+            for (const std::string& key : passkeys(42, length, 100))
+                heldOut.insert(key);
+        const NeedleMaterial material =
+            readNeedleMaterial(resourceFolder() / "needle" / "facts.json");
+        for (const NeedleFact& fact : material.facts)
+            heldOut.insert(fact.answer);
+        const PassageMaker maker(heldOut);
+        TrainingRandom random(2);
+        for (int i = 0; i < 50000; ++i) {
+            std::set<std::string> taken;
+            const Passage passage = maker.make(random, taken);
+            QVERIFY(!heldOut.contains(passage.answer));
+            QCOMPARE(passage.statement.find("passkey"), std::string::npos);
+            for (const NeedleFact& fact : material.facts)
+                for (const std::string& statement : fact.statements)
+                    QVERIFY(passage.statement != statement);
+        }
+    }
+
+    void subjectsOfATextDiffer()
+    {
+        const PassageMaker maker({});
+        TrainingRandom random(3);
+        std::set<std::string> taken;
+        for (int i = 0; i < 500; ++i)
+            maker.make(random, taken);
+        QCOMPARE(taken.size(), std::size_t(500));
+    }
+
+    void theSameSeedGivesTheSamePassages()
+    {
+        const PassageMaker maker({});
+        std::set<std::string> takenA, takenB;
+        TrainingRandom a(7, 3), b(7, 3), c(7, 4);
+        std::set<std::string> takenC;
+        const Passage first = maker.make(a, takenA);
+        QCOMPARE(first.statement, maker.make(b, takenB).statement);
+        QVERIFY(first.statement != maker.make(c, takenC).statement);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestPassages)
+#include "tst_passages.moc"

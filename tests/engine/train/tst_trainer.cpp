@@ -1,0 +1,232 @@
+#include "engine/base/errors.h"
+#include "engine/checkpoint/checkpoint.h"
+#include "engine/train/trainer.h"
+#include "engine/train/training_run.h"
+#include "tests/support/training_text.h"
+
+#include <ATen/TensorOperators.h>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+using namespace kvscope;
+namespace fs = std::filesystem;
+
+namespace {
+
+TrainingRecipe smallRecipe()
+{
+    TrainingRecipe recipe;
+    recipe.seed = 3;
+    recipe.shape = {.vocabulary = 512,
+                    .width = 32,
+                    .layers = 2,
+                    .heads = 2,
+                    .kvHeads = 1,
+                    .headDim = 16,
+                    .experts = 3,
+                    .expertDim = 16,
+                    .window = 16,
+                    .trainedLength = 128};
+    recipe.tokensPerStep = 192;
+    recipe.phases = {{"base", 1.0, {.warmUp = 5, .total = 40}, {{64, 30}, {96, 10}}},
+                     {"extended", 4.0, {.peak = 5e-4, .warmUp = 5, .total = 20}, {{96, 20}}}};
+    return recipe;
+}
+
+constexpr const char* kRecipeText = R"({
+ "name": "small", "seed": 3,
+ "shape": {"vocabulary": 512, "width": 32, "layers": 2, "heads": 2, "kv_heads": 1, "head_dim": 16,
+           "experts": 3, "expert_dim": 16, "window": 16, "trained_length": 128},
+ "tokens_per_step": 192,
+ "phases": [{"name": "base", "warm_up": 5, "stages": [{"length": 64, "steps": 6}]},
+            {"name": "extended", "yarn_scale": 4, "learning_rate": 5e-4, "warm_up": 1,
+             "stages": [{"length": 96, "steps": 4}]}]})";
+
+std::vector<double> losses(Trainer& trainer, int count)
+{
+    std::vector<double> all;
+    for (int i = 0; i < count; ++i)
+        all.push_back(trainer.step().loss);
+    return all;
+}
+
+QString textOf(const fs::path& file)
+{
+    std::ifstream stream(file);
+    return QString::fromStdString(std::string((std::istreambuf_iterator<char>(stream)), {}));
+}
+
+/// Without the last column, which is time.
+QStringList steps(const fs::path& csv)
+{
+    QStringList rows;
+    for (const QString& line : textOf(csv).split('\n', Qt::SkipEmptyParts))
+        rows << line.section(',', 0, -2);
+    return rows;
+}
+
+} // namespace
+
+class TestTrainer : public QObject
+{
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase()
+    {
+        m_prose = trainingProse(60000);
+        const fs::path folder = m_folder.path().toStdString();
+        m_data = std::make_shared<TrainingData>(trainingTokenizer(folder, m_prose), m_prose,
+                                                std::set<std::string>(), kEndPiece, 3);
+        m_recipeFile = folder / "small.json";
+        std::ofstream(m_recipeFile) << kRecipeText;
+    }
+
+    void theSameSeedGivesTheSameFirstFiftyLosses()
+    {
+        Trainer a(smallRecipe(), m_data);
+        Trainer b(smallRecipe(), m_data);
+        const std::vector<double> first = losses(a, 50);
+        QCOMPARE(losses(b, 50), first);
+        QVERIFY2(first.back() < 0.8 * first.front(), qPrintable(QString::number(first.back())));
+        TrainingRecipe other = smallRecipe();
+        other.seed = 4;
+        Trainer c(other, m_data);
+        QVERIFY(losses(c, 1).front() != first.front());
+    }
+
+    void itGoesOnExactlyFromAFile_data()
+    {
+        QTest::addColumn<int>("before");
+        QTest::newRow("at the beginning") << 0;
+        QTest::newRow("in a stage") << 7;
+        QTest::newRow("between phases") << 40;
+    }
+    void itGoesOnExactlyFromAFile()
+    {
+        QFETCH(int, before);
+        const fs::path file = fs::path(m_folder.path().toStdString()) / "state.safetensors";
+        Trainer whole(smallRecipe(), m_data);
+        losses(whole, before);
+        whole.save(file);
+        Trainer resumed(smallRecipe(), m_data);
+        losses(resumed, 3); // of which nothing is to remain
+        resumed.restore(file);
+        QCOMPARE(resumed.numSteps(), std::int64_t(before));
+        QCOMPARE(losses(resumed, 10), losses(whole, 10));
+    }
+
+    void aDamagedStateIsRefused()
+    {
+        const fs::path file = fs::path(m_folder.path().toStdString()) / "damaged.safetensors";
+        Trainer trainer(smallRecipe(), m_data);
+        trainer.save(file);
+        fs::resize_file(file, fs::file_size(file) - 100);
+        QVERIFY_EXCEPTION_THROWN(trainer.restore(file), CheckpointError);
+        TrainingRecipe other = smallRecipe();
+        other.shape.width = 64;
+        Trainer wider(other, m_data);
+        trainer.save(file);
+        QVERIFY_EXCEPTION_THROWN(wider.restore(file), CheckpointError);
+    }
+
+    void aRunThatWasStoppedTwiceEndsAsAWholeOne()
+    {
+        const fs::path whole = fs::path(m_folder.path().toStdString()) / "whole";
+        const fs::path parts = fs::path(m_folder.path().toStdString()) / "parts";
+        const TrainingInput input{m_recipeFile, m_prose, {}};
+        QVERIFY(runTraining(input, whole, 1000, {}, {}));
+        QVERIFY(!runTraining(input, parts, 3, {}, {}));
+        std::ofstream(parts / "loss.csv", std::ios::app)
+            << "3,base,64,192,0.1,9,9,9,9,9,1,0,0\n4,ba";
+        QVERIFY(!runTraining(input, parts, 7, {}, {}));
+        QVERIFY(runTraining(input, parts, 1000, {}, {}));
+        QCOMPARE(steps(parts / "loss.csv"), steps(whole / "loss.csv"));
+        QCOMPARE(steps(whole / "loss.csv").size(), 11);
+        const auto bytes = [](const fs::path& file) { return textOf(file); };
+        const char* last = "extended/model_step_10.safetensors";
+        QCOMPARE(bytes(parts / last), bytes(whole / last));
+        const auto checkpoint = openCheckpoint(whole / "extended-bfloat16");
+        QCOMPARE(checkpoint->config.extendedPositions, std::int64_t(512));
+        QCOMPARE(checkpoint->config.trainedPositions, std::int64_t(128));
+    }
+
+    void aStopIsObeyedAndSaved()
+    {
+        const fs::path folder = fs::path(m_folder.path().toStdString()) / "stopped";
+        std::stop_source source;
+        const TrainingObserver observer = [&](const TrainingProgress& progress) {
+            QVERIFY(progress.secondsLeft > 0.0 && progress.tokensPerSecond > 0.0);
+            if (progress.step.step == 2)
+                source.request_stop();
+        };
+        QVERIFY(
+            !runTraining({m_recipeFile, m_prose, {}}, folder, 1000, observer, source.get_token()));
+        QCOMPARE(steps(folder / "loss.csv").size(), 4); // a header and three
+        QVERIFY(fs::exists(folder / "training.safetensors"));
+    }
+
+    void anotherRecipeIsRefused()
+    {
+        const fs::path folder = fs::path(m_folder.path().toStdString()) / "recipes";
+        QVERIFY(!runTraining({m_recipeFile, m_prose, {}}, folder, 1, {}, {}));
+        const fs::path other = fs::path(m_folder.path().toStdString()) / "other.json";
+        QString text = kRecipeText;
+        std::ofstream(other) << text.replace("\"seed\": 3", "\"seed\": 4").toStdString();
+        QVERIFY_EXCEPTION_THROWN(runTraining({other, m_prose, {}}, folder, 2, {}, {}),
+                                 ArgumentError);
+    }
+
+    void badRecipesAreRefusedInOneLine_data()
+    {
+        QTest::addColumn<QString>("from");
+        QTest::addColumn<QString>("to");
+        QTest::addColumn<QString>("named");
+        QTest::newRow("misspelt key") << "tokens_per_step"
+                                      << "tokens_a_step"
+                                      << "tokens_a_step";
+        QTest::newRow("no steps") << "\"steps\": 6"
+                                  << "\"steps\": 0"
+                                  << "steps";
+        QTest::newRow("too short") << "\"length\": 64"
+                                   << "\"length\": 8"
+                                   << "length";
+        QTest::newRow("heads") << "\"kv_heads\": 1"
+                               << "\"kv_heads\": 3"
+                               << "";
+        QTest::newRow("no phases") << "\"phases\": ["
+                                   << "\"phases\": [], \"seed2\": ["
+                                   << "seed2";
+        QTest::newRow("text") << "\"seed\": 3"
+                              << "\"seed\": \"x\""
+                              << "seed";
+        QTest::newRow("not JSON") << "{"
+                                  << "("
+                                  << "";
+    }
+    void badRecipesAreRefusedInOneLine()
+    {
+        QFETCH(QString, from);
+        QFETCH(QString, to);
+        QFETCH(QString, named);
+        QString text = kRecipeText;
+        const fs::path file = fs::path(m_folder.path().toStdString()) / "bad.json";
+        std::ofstream(file) << text.replace(from, to).toStdString();
+        try {
+            readTrainingRecipe(file);
+            QFAIL("it was taken");
+        } catch (const EngineError& error) {
+            const QString what = error.what();
+            QVERIFY2(what.contains(named) && !what.contains('\n'), error.what());
+        }
+    }
+
+private:
+    QTemporaryDir m_folder;
+    std::string m_prose;
+    std::shared_ptr<const TrainingData> m_data;
+    fs::path m_recipeFile;
+};
+
+QTEST_GUILESS_MAIN(TestTrainer)
+#include "tst_trainer.moc"

@@ -1,0 +1,157 @@
+#include "engine/base/errors.h"
+#include "engine/lab/passkey_task.h"
+#include "engine/train/training_data.h"
+#include "tests/support/training_text.h"
+
+#include <ATen/TensorOperators.h>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+using namespace kvscope;
+
+namespace {
+
+constexpr std::int64_t kLength = 256;
+
+std::string decoded(const Tokenizer& tokenizer, const at::Tensor& ids)
+{
+    std::vector<TokenId> all(ids.const_data_ptr<std::int64_t>(),
+                             ids.const_data_ptr<std::int64_t>() + ids.numel());
+    return tokenizer.decode(all);
+}
+
+/// The five words of a text from every position on.
+std::set<std::string> runsOfWords(const std::string& text, std::size_t count)
+{
+    std::vector<std::string> words;
+    std::istringstream stream(text);
+    for (std::string word; stream >> word;)
+        words.push_back(word);
+    std::set<std::string> runs;
+    for (std::size_t i = 0; i + count <= words.size(); ++i) {
+        std::string run;
+        for (std::size_t k = 0; k < count; ++k)
+            run += words[i + k] + ' ';
+        runs.insert(run);
+    }
+    return runs;
+}
+
+} // namespace
+
+class TestTrainingData : public QObject
+{
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase()
+    {
+        m_prose = trainingProse(60000);
+        m_tokenizer = trainingTokenizer(m_folder.path().toStdString(), m_prose);
+    }
+
+    void batchesAreOfTheShapeAskedFor_data()
+    {
+        QTest::addColumn<int>("sequences");
+        QTest::addColumn<int>("length");
+        QTest::newRow("shortest") << 16 << 64;
+        QTest::newRow("short") << 7 << 96;
+        QTest::newRow("one long") << 1 << 2048;
+    }
+    void batchesAreOfTheShapeAskedFor()
+    {
+        QFETCH(int, sequences);
+        QFETCH(int, length);
+        const TrainingData data(m_tokenizer, m_prose, {}, kEndPiece, 1);
+        for (int step = 0; step < 20; ++step) {
+            const TrainingBatch batch = data.batch(step, sequences, length);
+            QCOMPARE(batch.ids.sizes(), at::IntArrayRef({sequences, length}));
+            QVERIFY(batch.targets.lt(512).all().item<bool>());
+            QVERIFY(batch.numAnswers > 0);
+            QCOMPARE(batch.answers.max().item<std::int64_t>(), batch.numAnswers);
+            // Targets are the ids one further.
+            QVERIFY(batch.ids.slice(1, 1).equal(batch.targets.slice(1, 0, length - 1)));
+        }
+    }
+
+    void answersAreTheTokensOfNumbersThatTheTextStates()
+    {
+        const TrainingData data(m_tokenizer, m_prose, {}, kEndPiece, 5);
+        for (int step = 0; step < 30; ++step) {
+            const TrainingBatch batch = data.batch(step, 4, kLength);
+            for (std::int64_t answer = 1; answer <= batch.numAnswers; ++answer) {
+                const at::Tensor mine = batch.answers.eq(answer);
+                const at::Tensor row = batch.ids.select(0, mine.nonzero()[0][0].item<int64_t>());
+                const std::string text = decoded(*m_tokenizer, batch.targets.masked_select(mine));
+                QVERIFY2(text.starts_with(" ") && text.ends_with(".</s>"), text.c_str());
+                const std::string number = text.substr(1, text.size() - 6);
+                QVERIFY2(number.find_first_not_of("0123456789") == std::string::npos, text.c_str());
+                QVERIFY(decoded(*m_tokenizer, row).find(" " + number) != std::string::npos);
+            }
+        }
+    }
+
+    void aStepIsTheSameWhateverWasAskedBefore()
+    {
+        const TrainingData a(m_tokenizer, m_prose, {}, kEndPiece, 9);
+        const TrainingData b(m_tokenizer, m_prose, {}, kEndPiece, 9);
+        a.batch(0, 3, kLength);
+        a.batch(1, 3, kLength);
+        QVERIFY(a.batch(2, 3, kLength).ids.equal(b.batch(2, 3, kLength).ids));
+        QVERIFY(!a.batch(2, 3, kLength).ids.equal(b.batch(3, 3, kLength).ids));
+    }
+
+    void noFillerIsOneOfTheEvaluations()
+    {
+        constexpr std::size_t run = 12; // 17^12 of them: chance would take for ever
+        std::set<std::string> evaluated;
+        for (const std::int64_t length : {512, 1024, 4096, 32768}) {
+            std::string text;
+            for (const std::string_view word :
+                 passkeyWords(static_cast<std::uint64_t>(length), length))
+                text += std::string(word) + ' ';
+            evaluated.merge(runsOfWords(text, run));
+        }
+        const TrainingFiller filler(*m_tokenizer, m_prose);
+        TrainingRandom random(4);
+        for (int i = 0; i < 20; ++i) {
+            const FillerTokens made = filler.make(FillerKind::ReferenceWords, 2000, 0.0, random);
+            for (const std::string& words :
+                 runsOfWords(m_tokenizer->decode({made.ids.begin(), made.ids.end()}), run))
+                QVERIFY(!evaluated.contains(words));
+        }
+    }
+
+    void fillerIsWhatItsKindSays()
+    {
+        const TrainingFiller filler(*m_tokenizer, m_prose);
+        TrainingRandom random(6);
+        const FillerTokens prose = filler.make(FillerKind::Prose, 100, 0.0, random);
+        QCOMPARE(prose.ids.size(), std::size_t(100));
+        QVERIFY(prose.places.size() >= 2 && prose.places.back() == 100);
+        const FillerTokens words = filler.make(FillerKind::ReferenceWords, 300, 0.5, random);
+        const std::string text = m_tokenizer->decode({words.ids.begin(), words.ids.end()});
+        QVERIFY(text.find_first_of("0123456789") != std::string::npos);
+        // Cut at places, tokens are those of the parts' texts.
+        for (std::size_t i = 1; i + 1 < words.places.size(); ++i) {
+            const std::vector<TokenId> part(words.ids.begin() + words.places[i - 1],
+                                            words.ids.begin() + words.places[i]);
+            QCOMPARE(m_tokenizer->encode(m_tokenizer->decode(part), ControlTokens::Literal), part);
+        }
+        QCOMPARE(filler.make(FillerKind::Prose, 0, 0.0, random).ids.size(), std::size_t(0));
+    }
+
+    void aTextWithoutSentencesIsRefused()
+    {
+        QVERIFY_EXCEPTION_THROWN(TrainingData(m_tokenizer, "too short", {}, kEndPiece, 1),
+                                 ArgumentError);
+    }
+
+private:
+    QTemporaryDir m_folder;
+    std::string m_prose;
+    std::shared_ptr<const Tokenizer> m_tokenizer;
+};
+
+QTEST_GUILESS_MAIN(TestTrainingData)
+#include "tst_training_data.moc"
