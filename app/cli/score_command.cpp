@@ -106,6 +106,7 @@ void runScore(const ScoreOptions& options, const CliContext& context)
                     << " positions this model was made for\n";
     MixedKVCache cache = decoder->makeCache();
     requireCacheFits(*decoder, cache, length);
+    cache.reserve(length);
     std::optional<LogitsFile> logits;
     if (options.hasLogitsOut)
         logits.emplace(options.logitsOut, length, decoder->config().vocabularySize);

@@ -1,5 +1,7 @@
 #include "engine/generate/prefill.h"
 
+#include "engine/cache/growth_plan.h"
+
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/log_softmax.h>
 
@@ -45,6 +47,15 @@ at::Tensor runChunk(Decoder& decoder, Context& context, const GenerationRequest&
             logits = decoder.head(hidden.narrow(0, count - 1, 1));
     }
     return logits.defined() ? logits.reshape({-1}).cpu() : logits;
+}
+
+/// Room for the prompt, and for as much of what follows as growing would have given it.
+void reserveFor(const Decoder& decoder, MixedKVCache& cache, const GenerationRequest& request)
+{
+    const auto prompt = static_cast<std::int64_t>(request.prompt.size());
+    const std::int64_t cap = cache.shape().capTokens;
+    const std::int64_t grown = grownCapacity(prompt, prompt < cap ? prompt + 1 : prompt, cap);
+    cache.reserve(std::max(prompt, std::min(plannedLength(decoder, request), grown)));
 }
 
 } // namespace
@@ -97,6 +108,7 @@ at::Tensor prefill(Decoder& decoder, Context& context, const GenerationRequest& 
     const auto reused = static_cast<std::int64_t>(context.ids().size());
     const auto total = static_cast<std::int64_t>(request.prompt.size()) - reused;
     const std::int64_t chunk = request.chunkTokens > 0 ? request.chunkTokens : total;
+    reserveFor(decoder, context.cache(), request);
     PrefillClock clock(reused, total);
     at::Tensor logits;
     for (std::int64_t done = 0; done < total;) {

@@ -38,8 +38,9 @@ PeakReport measurePeaks(Decoder& decoder, const PeakOptions& options, const Peak
 /// Fills in the report's growth from its rows.
 void sumUpGrowth(PeakReport& report);
 
-/// What a way is to take at its peak beside the weights: the cache as requireCacheFits() counts it,
-/// activations of what runs at once, and the logits or scores that it keeps.
+/// What a way is to take at its peak beside the weights: the cache, which is reserved for the whole
+/// prompt, activations of what runs at once and what the C library keeps of freed ones (as much
+/// again, 16 MiB at most), and the logits or scores that it keeps.
 std::uint64_t predictedPeak(const Decoder& decoder, PrefillWay way, std::int64_t tokens,
                             std::int64_t chunkTokens);
 

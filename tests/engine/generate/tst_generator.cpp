@@ -44,6 +44,30 @@ class TestGenerator : public QObject
 {
     Q_OBJECT
 private Q_SLOTS:
+    // One array a layer, from the first chunk on: none is copied, none is left behind.
+    void aPromptInChunksIsReservedFor()
+    {
+        const auto decoder = goldenDecoder("hf/llama");
+        Context context(decoder->makeCache());
+        GenerationRequest request = greedy(std::vector<TokenId>(90, 3), 4);
+        request.chunkTokens = 16;
+        generate(*decoder, context, nullptr, request, {}, {});
+        const CacheSnapshot snapshot = context.cache().snapshot();
+        QCOMPARE(snapshot.peakGrowthBytes, std::uint64_t{0});
+        for (const LayerCacheState& layer : snapshot.layers) {
+            QCOMPARE(layer.growth.size(), std::size_t{1});
+            QCOMPARE(layer.capacity, 94); // and for the four tokens that follow
+        }
+        // What may follow for long is not reserved for beyond what growing would give.
+        Context other(decoder->makeCache());
+        request.sampling.maxNewTokens = 1'000'000;
+        std::stop_source stop;
+        GenerationObserver observer;
+        observer.generated = [&](const TokenRecord&) { stop.request_stop(); };
+        generate(*decoder, other, nullptr, request, observer, stop.get_token());
+        QCOMPARE(other.cache().snapshot().layers[0].capacity, 136); // 90 + 45 + 1
+    }
+
     void greedyEqualsTheReferenceWithAndWithoutCache_data()
     {
         QTest::addColumn<QString>("model");

@@ -3,6 +3,7 @@
 #include "engine/lab/memory_costs.h"
 #include "engine/lab/peak_memory.h"
 #include "tests/support/models.h"
+#include "tests/support/peak_allocator.h"
 
 #include <QtTest>
 
@@ -87,6 +88,29 @@ private Q_SLOTS:
                  qPrintable(QString("%1 of %2").arg(more).arg(logits)));
     }
 
+    // Tensors alone, to the byte: what the process holds beside them depends on the C library.
+    void chunksTakeTheSameBesideTheCacheWhateverTheLength()
+    {
+        const auto decoder = goldenDecoder("hf/llama");
+        const auto besideCache = [&](std::int64_t tokens) {
+            PeakOptions options;
+            options.lengths = {tokens};
+            options.ways = {PrefillWay::Chunked};
+            options.chunkTokens = 128;
+            const PeakAllocator allocator;
+            const PeakReport report = measurePeaks(*decoder, options, {}, {});
+            return allocator.peakBytes() - std::int64_t(report.rows[0].cacheBytes);
+        };
+        const std::int64_t shorter = besideCache(512);
+        QVERIFY(shorter > 0);
+        for (const std::int64_t tokens : {1024, 2048, 4096}) {
+            const std::int64_t longer = besideCache(tokens);
+            QVERIFY2(
+                std::abs(longer - shorter) <= shorter / 50,
+                qPrintable(QString("%1 at 512, %2 at %3").arg(shorter).arg(longer).arg(tokens)));
+        }
+    }
+
     void growthBesideTheCacheByHand()
     {
         PeakReport report;
@@ -112,6 +136,8 @@ private Q_SLOTS:
         const auto scores = predictedPeak(*decoder, PrefillWay::Scores, 100, 16);
         QCOMPARE(scores - one, static_cast<std::uint64_t>(2 * config.numHeads * 100 * 100 * 4));
         const auto chunked = predictedPeak(*decoder, PrefillWay::Chunked, 100, 16);
+        // No array twice; activations, and as much again of freed ones that are kept.
+        QCOMPARE(chunked, kvBytes(config, 100, 4).total() + 2 * activationBytes(config, 16));
         const auto logits = predictedPeak(*decoder, PrefillWay::AllLogits, 100, 16);
         QCOMPARE(logits - chunked, static_cast<std::uint64_t>(config.vocabularySize * 100 * 4));
     }
