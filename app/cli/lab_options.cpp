@@ -116,13 +116,28 @@ void finishLabRun(const CommonOptions& common, const CliContext& context, const 
                   std::optional<RunRecord>& record, const Json& result,
                   const std::function<void(std::ostream&)>& print)
 {
-    if (record)
-        record->finish(result);
-    if (!common.isJson)
-        return print(context.out);
-    Json json = recipe(common, decoder);
-    json.update(result);
-    context.out << jsonLine(json);
+    if (common.isJson) {
+        Json json = recipe(common, decoder);
+        json.update(result);
+        context.out << jsonLine(json);
+    } else {
+        print(context.out);
+    }
+    closeRecord(record, result, context);
+}
+
+void closeRecord(std::optional<RunRecord>& record, const Json& summary, const CliContext& context)
+{
+    if (!record)
+        return;
+    context.out.flush(); // whatever becomes of the record
+    try {
+        record->finish(summary);
+    } catch (const EngineError& error) {
+        throw EngineError(std::string(error.what()) +
+                          "; the record lacks its closing line and counts as not finished, the "
+                          "result was printed");
+    }
 }
 
 void ProgressLines::tell(const PrefillProgress& progress)
@@ -147,8 +162,10 @@ std::string fixedText(double value, int decimals)
 std::string signedMeanText(const SampleMean& mean)
 {
     std::ostringstream text;
-    text << std::fixed << std::showpos << std::setprecision(3) << mean.mean << " [" << mean.low
-         << ", " << mean.high << ']';
+    text << std::fixed << std::showpos << std::setprecision(3) << mean.mean;
+    if (!mean.hasInterval())
+        return text.str() + " (no interval)";
+    text << " [" << mean.low << ", " << mean.high << ']';
     return text.str();
 }
 

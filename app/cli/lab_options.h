@@ -73,8 +73,13 @@ struct LabRun
 LabRun openLabRun(const CommonOptions& common, const LabTextOptions& text,
                   const CliContext& context);
 
-/// Closes the record, where there is one, and gives the result: the recipe with it as JSON, or what
-/// `print` makes of it.
+/// Writes the record's closing line, where there is a record. Called when the result has been
+/// printed, so that a full disk cannot take it away.
+/// \throws EngineError where it cannot be written, saying that the record is incomplete
+void closeRecord(std::optional<RunRecord>& record, const Json& summary, const CliContext& context);
+
+/// Gives the result, the recipe with it as JSON or what `print` makes of it, then closes the
+/// record.
 void finishLabRun(const CommonOptions& common, const CliContext& context, const Decoder& decoder,
                   std::optional<RunRecord>& record, const Json& result,
                   const std::function<void(std::ostream&)>& print);

@@ -1,5 +1,6 @@
 #include "app/cli/lab_options.h"
 #include "app/cli/render_child.h"
+#include "app/cli/sweep_run.h"
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/lab/report_card_html.h"
@@ -16,6 +17,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <unistd.h>
 
 namespace kvscope {
@@ -25,7 +27,8 @@ struct ReportArguments
 {
     CommonOptions common;
     CardRunOptions options;
-    std::vector<std::string> records;
+    std::vector<std::string> records; ///< --from
+    RecordOptions record;             ///< of the needle search
     std::string html;
     std::string pdf;
     std::string picture;
@@ -144,6 +147,20 @@ void printCard(std::ostream& out, const ReportCard& card)
     out << '\n' << card.footnote << '\n';
 }
 
+/// Null where it cannot be run, which is said. Lengths that do not fit are marked in the plan.
+std::unique_ptr<Sweep> needlesFor(const SweepSubject& subject, const ReportArguments& arguments,
+                                  const CardEvidence& evidence, const CliContext& context)
+{
+    SweepRequest request = cardNeedles(arguments.options, evidence.tokens);
+    request.contextLimit = arguments.common.maxContext;
+    try {
+        return makeSweep(subject, request);
+    } catch (const ArgumentError& error) {
+        context.err << "note: the needle search is not run: " << error.what() << '\n';
+        return nullptr;
+    }
+}
+
 void measureRest(CardEvidence& evidence, const ReportArguments& arguments,
                  const std::shared_ptr<const Checkpoint>& checkpoint, const CliContext& context)
 {
@@ -155,9 +172,21 @@ void measureRest(CardEvidence& evidence, const ReportArguments& arguments,
     } catch (const TokenizerError& error) {
         context.err << "note: loss and use are not measured: " << error.what() << '\n';
     }
+    std::unique_ptr<Sweep> sweep;
+    if (tokenizer != nullptr && !evidence.needle)
+        sweep = needlesFor({*checkpoint, *tokenizer, *decoder}, arguments, evidence, context);
+    std::optional<SweepRun> run;
+    if (sweep != nullptr) // a record of another run is refused before anything is measured
+        run.emplace(*sweep, SweepSubject{*checkpoint, *tokenizer, *decoder}, arguments.record,
+                    arguments.common, context);
     measureCard(
         evidence, *decoder, tokenizer.get(), arguments.options,
         [&context](const std::string& line) { context.err << line << '\n'; }, context.stop);
+    if (!run)
+        return;
+    context.err << "needle search\n";
+    evidence.needle = run->run(0);
+    run->close();
 }
 
 void runReport(ReportArguments arguments, const CliContext& context)
@@ -208,12 +237,15 @@ void addReportCommand(CLI::App& app, CliContext& context)
         ->capture_default_str();
     CLI::Option* from = command->add_option("--from", arguments->records,
                                             "finished records (--out of positions, latency, use, "
-                                            "limits --measure) instead of measuring");
+                                            "needle, limits --measure) instead of measuring");
     from->check(CLI::ExistingFile);
     command
         ->add_flag("--measure-rest", arguments->measuresRest,
                    "measure what the records do not hold")
         ->needs(from);
+    addRecordOptions(*command, arguments->record, Resuming::Possible);
+    command->get_option("--out")->description(
+        "keep the needle search, by far the longest part, as it happens in a .jsonl record");
     command->add_option("--html", arguments->html, "write one HTML file");
     command->add_option("--pdf", arguments->pdf, "write one PDF page");
     command->add_option("--picture", arguments->picture, "write a .png or .svg");

@@ -33,15 +33,6 @@ void runSweep(SweepArguments arguments, const CliContext& context);
 /// The map with its controls, rows, verdicts and items, for people.
 void printSweep(std::ostream& out, const SweepReport& report);
 
-enum class Trials { Kept, LeftOut };
-Json sweepJson(const SweepReport& report, Trials trials);
-
-/// The reference's line for its headline: accuracy at the largest length.
-/// Source: GPT-OSS-Lite scripts/passkey_eval.py.
-inline constexpr double kPasskeyHeadline = 0.85;
-/// The longest length that was run; null where none was.
-const SweepColumn* longestColumn(const SweepReport& report);
-
 void addNeedleCommand(CLI::App& app, CliContext& context);
 void addPasskeyCommand(CLI::App& app, CliContext& context);
 

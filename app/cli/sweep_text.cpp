@@ -2,6 +2,7 @@
 #include "app/cli/text_table.h"
 #include "engine/base/units.h"
 #include "engine/lab/effective_length.h"
+#include "engine/lab/sweep_json.h"
 
 #include <algorithm>
 
@@ -111,6 +112,11 @@ void printEffective(std::ostream& out, const char* rule, const EffectiveLength& 
 {
     if (effective.lengths.empty())
         return;
+    if (!effective.hasLine()) {
+        out << "effective length, " << rule
+            << ": undecided: nothing was found alone either, so that there is no line\n";
+        return;
+    }
     out << "effective length, " << rule << " (" << percent(effective.threshold) << "): ";
     if (effective.isDecided())
         out << tokensText(effective.tokens);

@@ -3,6 +3,7 @@
 #include "engine/base/errors.h"
 #include "engine/lab/report_json.h"
 #include "engine/lab/strict_fields.h"
+#include "engine/lab/sweep_replay.h"
 
 #include <functional>
 #include <utility>
@@ -18,22 +19,31 @@ struct RecordPart
 {
     const char* experiment;
     std::function<bool(const CardEvidence&)> isTaken;
-    std::function<void(CardEvidence&, const RecordJson& summary)> take;
+    std::function<void(CardEvidence&, const RunRecordContent& record)> take; ///< it has a summary
 };
+
+/// Of its closing line, or, where that holds counts alone, as the window's of version 0.1.0 did, of
+/// its trials.
+SweepReport needleOf(const RunRecordContent& record)
+{
+    return record.summary->contains("columns") ? sweepFrom(*record.summary) : recordedSweep(record);
+}
 
 const std::vector<RecordPart>& recordParts()
 {
     static const std::vector<RecordPart> kParts = {
         {"positions", [](const CardEvidence& e) { return e.positions.has_value(); },
-         [](CardEvidence& e, const RecordJson& json) { e.positions = positionsFrom(json); }},
+         [](CardEvidence& e, const RunRecordContent& r) {
+             e.positions = positionsFrom(*r.summary);
+         }},
         {"latency", [](const CardEvidence& e) { return e.latency.has_value(); },
-         [](CardEvidence& e, const RecordJson& json) { e.latency = latencyFrom(json); }},
+         [](CardEvidence& e, const RunRecordContent& r) { e.latency = latencyFrom(*r.summary); }},
         {"use", [](const CardEvidence& e) { return e.use.has_value(); },
-         [](CardEvidence& e, const RecordJson& json) { e.use = useFrom(json); }},
+         [](CardEvidence& e, const RunRecordContent& r) { e.use = useFrom(*r.summary); }},
         {"needle", [](const CardEvidence& e) { return e.needle.has_value(); },
-         [](CardEvidence& e, const RecordJson& json) { e.needle = sweepFrom(json); }},
+         [](CardEvidence& e, const RunRecordContent& r) { e.needle = needleOf(r); }},
         {"peak-memory", [](const CardEvidence& e) { return e.peaks.has_value(); },
-         [](CardEvidence& e, const RecordJson& json) { e.peaks = peakFrom(json); }}};
+         [](CardEvidence& e, const RunRecordContent& r) { e.peaks = peakFrom(*r.summary); }}};
     return kParts;
 }
 
@@ -71,7 +81,7 @@ void take(CardEvidence& evidence, const RunRecordContent& record)
         throw ArgumentError(std::string(part.experiment) + " was given twice");
     if (!record.summary)
         throw ArgumentError("the run did not reach its end");
-    part.take(evidence, *record.summary);
+    part.take(evidence, record);
 }
 
 std::string dayOf(const RunRecordContent& record)

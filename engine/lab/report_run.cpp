@@ -201,6 +201,19 @@ CardEvidence cardSubject(const Checkpoint& checkpoint, const CardRunOptions& opt
     return evidence;
 }
 
+SweepRequest cardNeedles(const CardRunOptions& options, std::int64_t tokens)
+{
+    SweepRequest request;
+    request.lengths = lengthsTo(tokens, options.isQuick ? 1 : 3);
+    request.chunkTokens = options.chunkTokens;
+    request.seed = options.seed;
+    if (options.isQuick) {
+        request.depths = {0.0, 50.0, 100.0};
+        request.numItems = 3;
+    }
+    return request;
+}
+
 void measureCard(CardEvidence& evidence, Decoder& decoder, const Tokenizer* tokenizer,
                  const CardRunOptions& options, const CardObserver& observer, std::stop_token stop)
 {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/lab/report_card.h"
+#include "engine/lab/sweep_request.h"
 #include "engine/model/decoder.h"
 #include "engine/tokenizer/tokenizer.h"
 
@@ -31,6 +32,10 @@ std::int64_t usualCardTokens(const ModelConfig& config, bool isQuick);
 /// card says before anything is measured. \param cacheElementBytes  of a cached element
 CardEvidence cardSubject(const Checkpoint& checkpoint, const CardRunOptions& options,
                          std::int64_t cacheElementBytes);
+
+/// The needle search of a card: the length and its halves; three facts, two lengths and three
+/// depths where quick, else twelve, four and five.
+SweepRequest cardNeedles(const CardRunOptions& options, std::int64_t tokens);
 
 /// Measures the parts that `evidence` does not have: peak memory, first tokens and decode steps,
 /// loss by position and with the past cut off, the last two on the built-in text. What does not fit

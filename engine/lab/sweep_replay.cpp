@@ -39,9 +39,11 @@ SweepLayout layoutFrom(const RecordJson& settings)
     return layout;
 }
 
-/// Why lengths were not run, by the summary.
+/// Why lengths were not run, by the summary; the window's of version 0.1.0 held counts alone.
 void takeSkipReasons(SweepReport& report, const RecordJson& summary)
 {
+    if (!summary.contains("columns"))
+        return;
     const RecordJson& columns = strictList(summary, "columns", kMostEntries);
     requireField(columns.size() == report.columns.size(), "the summary has other lengths");
     for (std::size_t i = 0; i < columns.size(); ++i)

@@ -1,6 +1,7 @@
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/lab/sweep.h"
+#include "engine/lab/sweep_json.h"
 #include "engine/session/experiment_run.h"
 
 #include <algorithm>
@@ -102,8 +103,7 @@ public:
             tellReport();
             m_context.between();
         }
-        m_context.finishRecord(
-            {{"trials", m_report->trials.size()}, {"seconds", m_report->progress.secondsGone}});
+        m_context.finishRecord(sweepJson(*m_report, Trials::LeftOut));
         return m_report;
     }
 

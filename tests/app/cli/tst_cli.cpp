@@ -271,10 +271,7 @@ private Q_SLOTS:
     void wrongUsageExitsWith2()
     {
         QFETCH(QStringList, arguments);
-        std::vector<std::string> given;
-        for (const QString& argument : arguments)
-            given.push_back(argument.toStdString());
-        const CliResult result = runCommandLine(given);
+        const CliResult result = runCommandLine(argumentsOf(arguments));
         QCOMPARE(result.code, 2);
         QVERIFY(result.out.empty());
         QVERIFY(!result.err.empty());
@@ -330,15 +327,9 @@ private Q_SLOTS:
     {
         QFETCH(QStringList, arguments);
         QFETCH(QString, says);
-        std::vector<std::string> given;
-        for (const QString& argument : arguments)
-            given.push_back(argument.toStdString());
-        const CliResult result = runCommandLine(given);
-        QCOMPARE(result.code, 1);
-        const QString message = QString::fromStdString(result.err);
-        QVERIFY2(message.startsWith("error: ") && message.contains(says), qPrintable(message));
-        QCOMPARE(message.count('\n'), 1);
-        QVERIFY(result.out.empty());
+        const QString complaint =
+            complaintAboutRefusal(runCommandLine(argumentsOf(arguments)), says);
+        QVERIFY2(complaint.isEmpty(), qPrintable(complaint));
     }
 
     void aPathThatIsNotUtf8DoesNotLoseTheResult()

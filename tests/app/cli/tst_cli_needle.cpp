@@ -1,7 +1,7 @@
-#include "app/cli/run_cli.h"
 #include "engine/base/errors.h"
 #include "engine/lab/run_record.h"
 #include "engine/lab/sweep_replay.h"
+#include "tests/support/cli_run.h"
 #include "tests/support/golden_json.h"
 #include "tests/support/models.h"
 
@@ -12,13 +12,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <sstream>
-#include <sys/resource.h>
 #include <thread>
 
 using namespace kvscope;
@@ -29,25 +26,10 @@ class TestCliNeedle : public QObject
 {
     Q_OBJECT
 
-    struct Result
-    {
-        int code = 0;
-        std::string out;
-        std::string err;
-        Json json() const { return Json::parse(out); }
-    };
-
+    using Result = CliResult;
     static Result run(std::vector<std::string> arguments, std::stop_token stop = {})
     {
-        arguments.insert(arguments.begin(), "kvscope-cli");
-        std::vector<const char*> argv;
-        for (const std::string& argument : arguments)
-            argv.push_back(argument.c_str());
-        std::ostringstream out;
-        std::ostringstream err;
-        const int code =
-            runCli(static_cast<int>(argv.size()), argv.data(), out, err, std::move(stop));
-        return {code, out.str(), err.str()};
+        return runCommandLine(std::move(arguments), std::move(stop));
     }
 
     /// `arguments` with options added; of those that are there the value is exchanged.
@@ -327,6 +309,41 @@ private Q_SLOTS:
         QVERIFY(!refuses([](auto& r) { r.summary.reset(); }));
     }
 
+    void aRecordsClosingLineHoldsTheWholeResult()
+    {
+        QTemporaryDir folder;
+        const std::string file = folder.filePath("needle.jsonl").toStdString();
+        const Json table = run(with(smallNeedle(), {"--out", file})).json();
+        const Json last = linesOf(file).back();
+        for (const auto& [key, value] : table.items())
+            if (key != "trials" && last.contains(key)) // those are the lines before
+                QCOMPARE(last.at(key), value);
+        for (const char* key : {"columns", "oracle", "by_depth", "effective_length", "items"})
+            QVERIFY2(last.contains(key), key);
+    }
+
+    // The window's records of version 0.1.0 closed with counts alone.
+    void anOlderRecordIsStillRead()
+    {
+        QTemporaryDir folder;
+        const std::string file = folder.filePath("needle.jsonl").toStdString();
+        const std::string old = folder.filePath("old.jsonl").toStdString();
+        const Json table = run(with(smallNeedle(), {"--out", file})).json();
+        std::vector<Json> lines = linesOf(file);
+        lines.back() = {{"line", "summary"}, {"trials", 14}, {"seconds", 1.5}};
+        {
+            std::ofstream out(old);
+            for (const Json& line : lines)
+                out << line.dump() << '\n';
+        }
+        const SweepReport report = recordedSweep(readRunRecord(old));
+        QCOMPARE(report.columns[1].pooled.score.trials,
+                 table.at("columns").at(1).at("pooled").at("trials").get<std::int64_t>());
+        const Result card = run({"report", tiny(), "--json", "--length", "400", "--from", old});
+        QVERIFY2(card.code == 0, card.err.c_str());
+        QVERIFY(card.json().at("claims").at(4).at("verdict") != "not_measured");
+    }
+
     // As a full disk: nothing of what was recorded is lost, and the rest is run later.
     void aFullDiskLosesNothing()
     {
@@ -335,15 +352,11 @@ private Q_SLOTS:
         const auto recorded = with(smallNeedle(), {"--out", file, "--resume"});
         QCOMPARE(run(with(recorded, {"--limit-trials", "3"})).code, 0);
         const auto size = std::filesystem::file_size(file);
-        struct rlimit before = {};
-        ::getrlimit(RLIMIT_FSIZE, &before);
-        const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-        struct rlimit full = before;
-        full.rlim_cur = size + 1000; // room for one trial and a part of the next
-        ::setrlimit(RLIMIT_FSIZE, &full);
-        const Result failed = run(recorded);
-        ::setrlimit(RLIMIT_FSIZE, &before);
-        std::signal(SIGXFSZ, handler);
+        Result failed;
+        {
+            const FullDisk disk(size + 1000); // room for one trial and a part of the next
+            failed = run(recorded);
+        }
         QCOMPARE(failed.code, 1);
         QVERIFY2(failed.err.find("needle.jsonl") != std::string::npos, failed.err.c_str());
         QVERIFY(linesOf(file).size() >= 4);
@@ -358,14 +371,15 @@ private Q_SLOTS:
             QSKIP("kvscope-cli is not built");
         QTemporaryDir folder;
         const QString file = folder.filePath("needle.jsonl");
-        const auto arguments = with(smallNeedle(), {"--facts", "4"});
+        const auto arguments = with(smallNeedle(), {"--facts", "10"});
         const auto recorded = with(arguments, {"--out", file.toStdString(), "--resume"});
         std::mt19937 random(11);
-        std::uniform_int_distribution<int> delay(0, 60);
+        std::uniform_int_distribution<int> delay(0, 40);
+        constexpr int kKills = 10;
         int kills = 0;
-        for (int i = 0; i < 4; ++i)
+        for (int i = 0; i < kKills; ++i)
             kills += runKilled(recorded, file, std::chrono::milliseconds(delay(random))) ? 1 : 0;
-        QVERIFY(kills > 0);
+        QCOMPARE(kills, kKills);
         const Result rest = run(recorded);
         QVERIFY2(rest.code == 0, rest.err.c_str());
         QCOMPARE(tableOf(rest.json()).dump(), tableOf(run(arguments).json()).dump());

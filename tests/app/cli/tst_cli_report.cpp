@@ -1,3 +1,4 @@
+#include "engine/lab/run_record.h"
 #include "tests/support/cli_run.h"
 #include "tests/support/golden_json.h"
 
@@ -39,6 +40,54 @@ private Q_SLOTS:
         QVERIFY(verdictOf(card, 1) != "not_measured");
         QVERIFY(verdictOf(card, 4) != "not_measured");
         QVERIFY(result.err.find("peak memory") != std::string::npos);
+    }
+
+    // The card searches for its needles itself, records them, and takes a cut record up.
+    void needlesAreSearchedForAndRecorded()
+    {
+        const std::string file = path("needles.jsonl");
+        const std::vector<std::string> arguments = {"report", tiny(),    "--json",  "--length",
+                                                    "700",    "--quick", "--chunk", "64",
+                                                    "--out",  file,      "--resume"};
+        const CliResult result = runCommandLine(arguments);
+        QVERIFY2(result.code == 0, result.err.c_str());
+        QVERIFY2(result.err.find("needle search\nplan: 27 trials to run") != std::string::npos,
+                 result.err.c_str()); // 3 alone, 2 lengths of 3 controls and 3 x 3
+        const RunRecordContent record = readRunRecord(file);
+        QCOMPARE(record.events.size(), std::size_t{27});
+        QVERIFY(record.summary && record.summary->contains("columns"));
+        const auto hasNote = [](const Json& card, const std::string& label) {
+            for (const Json& note : card.at("claims").at(4).at("notes"))
+                if (note.at("label") == label)
+                    return true;
+            return false;
+        };
+        QVERIFY(hasNote(result.json(), "Effective length"));
+        QVERIFY(!hasNote(result.json(), "Not measured"));
+
+        const CliResult again = runCommandLine(arguments);
+        QVERIFY2(again.err.find("plan: 0 trials to run, 27 done") != std::string::npos,
+                 again.err.c_str());
+        std::vector<std::string> other = arguments;
+        other[4] = "600";
+        const CliResult refused = runCommandLine(other);
+        QCOMPARE(refused.code, 1);
+        QVERIFY(refused.err.find("setting lengths") != std::string::npos);
+    }
+
+    void lengthsThatCannotBeSearchedAreMarked()
+    {
+        const CliResult result =
+            runCommandLine({"report", tiny(), "--json", "--length", "700", "--quick", "--chunk",
+                            "64", "--max-context", "400"});
+        QVERIFY2(result.code == 0, result.err.c_str());
+        QVERIFY2(result.err.find("700 tokens are left out") != std::string::npos,
+                 result.err.c_str());
+        QVERIFY2(result.says("Not run") && result.says("400 may be used"), result.out.c_str());
+        const CliResult none =
+            runCommandLine({"report", tiny(), "--length", "64", "--quick", "--chunk", "16"});
+        QVERIFY2(none.code == 0, none.err.c_str());
+        QVERIFY(none.err.find("the needle search is not run: ") != std::string::npos);
     }
 
     void recordsStandInForMeasuring()
