@@ -102,9 +102,9 @@ void DecodeStepPlot::drawRows(QCPPainter& painter, const QRectF& area, const The
     QString step = tr("\u25cf step");
     QString floor = tr("its bytes");
     if (m_report != nullptr) {
-        if (m_report->stepSecondsPer1000 != 0.0)
+        if (m_report->stepSecondsPer1000)
             step +=
-                tr(", %1 ms per 1,000 cached").arg(1e3 * m_report->stepSecondsPer1000, 0, 'f', 3);
+                tr(", %1 ms per 1,000 cached").arg(1e3 * *m_report->stepSecondsPer1000, 0, 'f', 3);
         if (m_report->bandwidthBytesPerSecond > 0.0)
             floor += tr(" at %1 GB/s").arg(m_report->bandwidthBytesPerSecond / 1e9, 0, 'f', 1);
     }

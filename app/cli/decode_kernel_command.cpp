@@ -60,6 +60,7 @@ Json stepJson(const DecodeStepRow& row)
 Json reportJson(const DecodeKernelReport& report)
 {
     Json json = {{"read_bandwidth_bytes_per_second", orNull(report.bandwidthBytesPerSecond)},
+                 {"read_bandwidth_disturbed", report.isBandwidthDisturbed},
                  {"disturbed_above_wait_share", kDisturbedShare},
                  {"query_heads", report.numHeads},
                  {"kv_heads", report.numKvHeads},
@@ -101,7 +102,8 @@ void printRows(std::ostream& out, const DecodeKernelReport& report)
         << report.numKvHeads << " key/value heads of " << report.headDim << ", cache "
         << report.cacheDtype;
     if (report.bandwidthBytesPerSecond > 0.0)
-        out << "; memory reads " << fixedText(report.bandwidthBytesPerSecond / 1e9, 1) << " GB/s";
+        out << "; memory reads " << fixedText(report.bandwidthBytesPerSecond / 1e9, 1) << " GB/s"
+            << (report.isBandwidthDisturbed ? " (measured under other load)" : "");
     out << "\nmedian of undisturbed runs; * is what the decoder does\n";
     TextTable table({"layer", "cached", "batch", "cache in", "call, ms", "bytes alone, ms", "times",
                      "disturbed"});

@@ -36,7 +36,8 @@ void printFirstTokens(std::ostream& out, const LatencyReport& report)
         else
             out << std::setw(11) << formatSeconds(row.bestSeconds) << std::setw(18)
                 << fixedText(100.0 * row.attentionShare, 0) << " %"
-                << (row.isDisturbed ? "   disturbed by other load" : "") << '\n';
+                << (row.isDisturbed ? "   disturbed by other load" : "")
+                << (row.isBeyondTrained ? "   beyond the trained length" : "") << '\n';
     }
 }
 
@@ -60,7 +61,8 @@ void printDecode(std::ostream& out, const LatencyReport& report)
 {
     out << "\ndecode step, median of undisturbed steps";
     if (report.bandwidthBytesPerSecond > 0.0)
-        out << "; memory reads " << fixedText(report.bandwidthBytesPerSecond / 1e9, 1) << " GB/s";
+        out << "; memory reads " << fixedText(report.bandwidthBytesPerSecond / 1e9, 1) << " GB/s"
+            << (report.isBandwidthDisturbed ? " (measured under other load)" : "");
     out << "\n    cached         step   bytes alone   times   disturbed steps\n";
     for (const DecodeStepRow& row : report.decode)
         out << std::setw(10) << formatCount(row.cachedTokens) << std::setw(10)
@@ -70,9 +72,15 @@ void printDecode(std::ostream& out, const LatencyReport& report)
             << (row.floorSeconds > 0.0 ? fixedText(row.medianSeconds / row.floorSeconds, 1) : "-")
             << std::setw(12) << row.numDisturbed << " of " << row.numSteps
             << (row.isDisturbed() ? "   none was left undisturbed" : "") << '\n';
-    out << "grows by " << fixedText(report.stepSecondsPer1000 * 1e3, 3)
-        << " ms per 1,000 cached tokens, the bytes alone by "
-        << fixedText(report.floorSecondsPer1000 * 1e3, 3) << " ms\n";
+    if (!report.stepSecondsPer1000) {
+        out << "what it grows by per 1,000 cached tokens takes two undisturbed lengths\n";
+        return;
+    }
+    out << "grows by " << fixedText(*report.stepSecondsPer1000 * 1e3, 3)
+        << " ms per 1,000 cached tokens";
+    if (report.floorSecondsPer1000)
+        out << ", the bytes alone by " << fixedText(*report.floorSecondsPer1000 * 1e3, 3) << " ms";
+    out << '\n';
 }
 
 LatencyObserver observerFor(const CliContext& context, RunRecord* record)
@@ -104,18 +112,19 @@ LatencyObserver observerFor(const CliContext& context, RunRecord* record)
 Json settingsJson(const LatencyArguments& arguments)
 {
     const LatencyOptions& options = arguments.options;
-    return {{"lengths", options.lengths},
-            {"chunk", options.chunkTokens},
-            {"repeats", options.repeats},
-            {"decode_steps", options.decodeSteps},
-            {"threads", at::get_num_threads()}};
+    return {{"lengths", options.lengths},          {"chunk", options.chunkTokens},
+            {"repeats", options.repeats},          {"decode_steps", options.decodeSteps},
+            {"max_context", options.contextLimit}, {"threads", at::get_num_threads()}};
 }
 
 void runLatency(LatencyArguments arguments, const CliContext& context)
 {
     arguments.options.lengths = parsedLengths(arguments.lengths);
     arguments.options.seed = arguments.common.seed;
+    arguments.options.contextLimit = arguments.common.maxContext;
     const auto decoder = buildDecoder(arguments.common, context, openFor(arguments.common));
+    for (const std::int64_t length : arguments.options.lengths)
+        warnBeyondPositions(context, *decoder, length);
     auto record = openRecord(arguments.record, arguments.common, context, *decoder, "latency",
                              settingsJson(arguments));
     const LatencyObserver observer = observerFor(context, record ? &*record : nullptr);

@@ -4,6 +4,7 @@
 #include "engine/lab/limits.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <sstream>
 
@@ -33,6 +34,17 @@ std::vector<std::int64_t> lengthsFor(const LimitsOptions& options, const ModelCo
     if (!options.lengths.empty())
         throw ArgumentError("--length names no length");
     return usualLengths(config);
+}
+
+/// What CLI::PositiveNumber lets through, "nan" and "inf", is refused too.
+std::string isFinitePositive(const std::string& text)
+{
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    const bool isNumber = end != text.c_str() && *end == '\0';
+    return isNumber && std::isfinite(value) && value > 0.0
+               ? ""
+               : "a number above 0 was expected, not " + text;
 }
 
 std::uint64_t budgetBytes(double gib)
@@ -68,6 +80,16 @@ WeightBytes weightsFor(const LimitsOptions& options, const Checkpoint& checkpoin
     return weightBytesOf(checkpoint.config, options.common.dtype == "float32" ? 4 : 2);
 }
 
+/// Of activations, and so of logits and scores: on the CPU float32 whatever is stored. Of a shape
+/// alone 2, as published tables count.
+std::int64_t computedElementBytes(const CommonOptions& options, const Checkpoint& checkpoint)
+{
+    const bool isShape = checkpoint.files.empty();
+    if (options.dtype == "float32" || (!isShape && options.device == "cpu"))
+        return 4;
+    return options.dtype == "auto" && checkpoint.storageSummary() == "F32" ? 4 : 2;
+}
+
 void runLimits(const LimitsOptions& options, const CliContext& context, bool hasBudget)
 {
     if (options.cacheOnly && !hasBudget)
@@ -81,7 +103,7 @@ void runLimits(const LimitsOptions& options, const CliContext& context, bool has
     LimitsRequest request;
     request.weights = weightsFor(options, *checkpoint);
     request.cacheElementBytes = cacheElementBytes(options.common, *checkpoint);
-    request.logitElementBytes = options.common.dtype == "float32" ? 4 : 2;
+    request.logitElementBytes = computedElementBytes(options.common, *checkpoint);
     request.lengths = lengthsFor(options, checkpoint->config);
     if (hasBudget)
         request.budgetBytes = budgetBytes(options.budgetGib);
@@ -115,11 +137,11 @@ void addLimitsCommand(CLI::App& app, CliContext& context)
     command
         ->add_option("--bandwidth-gbs", options->bandwidth,
                      "memory bandwidth in 10^9 bytes a second (default: an A100's 2,040)")
-        ->check(CLI::PositiveNumber);
+        ->check(isFinitePositive);
     command
         ->add_option("--peak-tflops", options->peak,
                      "peak of the matrix units in 10^12 a second (default: an A100's 312)")
-        ->check(CLI::PositiveNumber);
+        ->check(isFinitePositive);
     command->add_flag("--measure", options->isMeasured,
                       "run prefills of these lengths and measure their peak memory instead");
     addMeasuredLimitsOptions(*command, options->measured);

@@ -8,6 +8,7 @@
 
 #include <iomanip>
 #include <memory>
+#include <sstream>
 
 namespace kvscope {
 namespace {
@@ -37,8 +38,11 @@ PositionsSeries measureScheme(Decoder& decoder, const PositionsArguments& argume
                               const CliContext& context)
 {
     if (record != nullptr)
-        if (auto nll = recordedLosses(*record, index, ids.size() - 1))
-            return positionsSeries(decoder.config(), std::move(*nll), arguments.options);
+        if (auto nll = recordedLosses(*record, index, ids.size() - 1)) {
+            auto series = positionsSeries(decoder.config(), std::move(*nll), arguments.options);
+            series.seconds = recordedSeconds(*record, index);
+            return series;
+        }
     ProgressLines progress(context.err, rotaryText(decoder.config()));
     PositionsObserver observer;
     observer.progressed = [&](const PrefillProgress& done) { progress.tell(done); };
@@ -54,6 +58,26 @@ std::string rangeText(std::int64_t first, std::int64_t end)
     return formatCount(first) + " - " + formatCount(end);
 }
 
+/// Standard error and interval, as wide for one position, which has neither.
+std::string errorText(const SampleMean& mean)
+{
+    std::ostringstream text;
+    if (mean.hasInterval())
+        text << std::setw(12) << fixedText(mean.standardError, 4) << "     ["
+             << fixedText(mean.low, 3) << ", " << fixedText(mean.high, 3) << ']';
+    else
+        text << std::setw(12) << "-"
+             << "         no interval";
+    return text.str();
+}
+
+const char* verdictText(const PositionsSeries& series)
+{
+    if (!series.isDecided())
+        return "undecided: too few positions, or an interval across the line";
+    return series.behaves() ? "behaves" : "does not behave";
+}
+
 void printSeries(std::ostream& out, const PositionsSeries& series)
 {
     out << '\n' << series.rotary << (series.isWhole ? ", rotated for the whole length" : "");
@@ -64,13 +88,12 @@ void printSeries(std::ostream& out, const PositionsSeries& series)
     out << "\n          positions       nll        s.e.     95 % interval      perplexity\n";
     for (const PositionBin& bin : series.bins)
         out << std::setw(19) << rangeText(bin.first, bin.end) << std::setw(10)
-            << fixedText(bin.nll.mean, 3) << std::setw(12) << fixedText(bin.nll.standardError, 4)
-            << "     [" << fixedText(bin.nll.low, 3) << ", " << fixedText(bin.nll.high, 3) << ']'
-            << std::setw(14) << fixedText(bin.perplexity(), 2)
+            << fixedText(bin.nll.mean, 3) << errorText(bin.nll) << std::setw(14)
+            << fixedText(bin.perplexity(), 2)
             << (bin.isBeyondTrained ? "   beyond the trained length" : "") << '\n';
     out << "last bin less first half: " << fixedText(series.rise(), 3)
-        << " nats: " << (series.behaves() ? "behaves" : "does not behave") << " (the line is "
-        << fixedText(kBehavesNats, 1) << ")\n";
+        << " nats: " << verdictText(series) << " (the line is " << fixedText(kBehavesNats, 1)
+        << ")\n";
 }
 
 void printReport(std::ostream& out, const PositionsReport& report)
@@ -122,12 +145,13 @@ void runPositions(PositionsArguments arguments, const CliContext& context)
             measureScheme(*decoder, arguments, ids, i, record ? &*record : nullptr, context));
     }
     const PositionsReport report = positionsReport(std::move(series));
-    if (record)
-        record->finish(positionsJson(report, Losses::LeftOut));
-    if (!arguments.common.isJson)
-        return printReport(context.out, report);
-    json.update(positionsJson(report, Losses::Kept));
-    context.out << jsonLine(json);
+    if (arguments.common.isJson) {
+        json.update(positionsJson(report, Losses::Kept));
+        context.out << jsonLine(json);
+    } else {
+        printReport(context.out, report);
+    }
+    closeRecord(record, positionsJson(report, Losses::LeftOut), context);
 }
 
 } // namespace

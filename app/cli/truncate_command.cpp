@@ -33,6 +33,7 @@ Json reportJson(const TruncationReport& report)
             {"stale", hasStale ? meanJson(report.stale) : Json()},
             {"stale_cost", hasStale ? meanJson(report.staleCost) : Json()},
             {"stale_skipped", hasStale ? Json() : Json(report.staleReason)},
+            {"recomputed_tokens", report.recomputedTokens},
             {"recompute_seconds", report.recomputeSeconds}};
 }
 
@@ -46,7 +47,8 @@ void printReport(std::ostream& out, const TruncationReport& report)
         << "\n\nnll of the next " << formatCount(report.nextTokens) << " tokens, nats\n"
         << "  whole prompt        " << fixedText(report.uncut.mean, 4) << "\n  cut, run anew       "
         << fixedText(report.recomputed.mean, 4) << "   costs " << signedMeanText(report.cutCost)
-        << ", " << formatSeconds(report.recomputeSeconds) << " to run\n";
+        << ", " << formatSeconds(report.recomputeSeconds) << " to run the "
+        << formatCount(report.recomputedTokens) << " tokens that were not valid any more\n";
     if (report.staleReason.empty())
         out << "  cut, stale keys     " << fixedText(report.stale.mean, 4) << "   costs "
             << signedMeanText(report.staleCost) << " more than running anew\n";

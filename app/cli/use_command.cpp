@@ -36,7 +36,8 @@ void printReport(std::ostream& out, const UseReport& report)
         << ": the whole text lowers the loss by " << signedMeanText(report.gain)
         << " nats (segments from " << fixedText(report.smallestSegmentGain, 3) << " to "
         << fixedText(report.largestSegmentGain, 3) << "), a perplexity "
-        << fixedText(report.perplexityRatio(), 2) << " times lower\n";
+        << fixedText(report.perplexityRatio(), 2) << " times lower\nthe interval is over "
+        << report.gain.count << " segments, whose tokens are no independent draws\n";
 }
 
 Json settingsJson(const UseArguments& arguments, const std::vector<TokenId>& ids)

@@ -5,7 +5,6 @@
 #include "engine/base/units.h"
 #include "engine/generate/generator.h"
 #include "engine/kernels/attention_cpu.h"
-#include "engine/kernels/bandwidth.h"
 #include "engine/lab/decode_steps.h"
 #include "engine/lab/fits.h"
 #include "engine/lab/latency_load.h"
@@ -93,8 +92,11 @@ public:
     DecodeKernelReport run()
     {
         describe();
-        if (m_decoder.device().is_cpu())
-            m_report.bandwidthBytesPerSecond = measureReadBandwidth(m_options.bandwidthBytes);
+        if (m_decoder.device().is_cpu()) {
+            const MeasuredBandwidth bandwidth = measureBandwidthAlone(m_options.bandwidthBytes);
+            m_report.bandwidthBytesPerSecond = bandwidth.bytesPerSecond;
+            m_report.isBandwidthDisturbed = bandwidth.isDisturbed;
+        }
         for (const std::int64_t window : windows())
             for (const std::int64_t cached : m_options.cachedLengths)
                 for (const std::int64_t batch : m_options.batches)

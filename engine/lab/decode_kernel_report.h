@@ -32,6 +32,7 @@ struct DecodeKernelRow
 struct DecodeKernelReport
 {
     double bandwidthBytesPerSecond = 0.0; ///< of memory reads, measured in this run; 0: not
+    bool isBandwidthDisturbed = false;    ///< measured under other load: floors may be too high
     int threads = 0;
     std::int64_t numHeads = 0;
     std::int64_t numKvHeads = 0;

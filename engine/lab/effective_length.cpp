@@ -46,6 +46,8 @@ double relativePassRate(const Proportion& shortPrompt)
 PassVerdict passVerdict(const Proportion& score, double threshold)
 {
     const Interval interval = wilsonInterval(score);
+    if (!(threshold > 0.0))
+        return PassVerdict::Undecided; // nothing could fail, so that nothing passes either
     if (interval.low >= threshold)
         return PassVerdict::Passes;
     return interval.high < threshold ? PassVerdict::Fails : PassVerdict::Undecided;
@@ -65,10 +67,12 @@ EffectiveLength effectiveLength(std::span<const LengthScore> scores, double thre
         lengths, [](const LengthVerdict& length) { return length.verdict == PassVerdict::Passes; });
     result.mostTokens = lastGood(
         lengths, [](const LengthVerdict& length) { return length.verdict != PassVerdict::Fails; });
-    result.pointTokens = lastGood(lengths, [threshold](const LengthVerdict& length) {
-        return length.score.trials > 0 && length.score.rate() >= threshold;
+    result.pointTokens = lastGood(lengths, [&result](const LengthVerdict& length) {
+        return result.hasLine() && length.score.trials > 0 &&
+               length.score.rate() >= result.threshold;
     });
-    result.isCensored = !lengths.empty() && result.mostTokens == lengths.back().tokens;
+    result.isCensored =
+        result.hasLine() && !lengths.empty() && result.mostTokens == lengths.back().tokens;
     return result;
 }
 

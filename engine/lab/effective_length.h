@@ -16,6 +16,7 @@ inline constexpr double kRelativePassShare = 0.85;
 /// \throws ArgumentError as wilsonInterval
 double relativePassRate(const Proportion& shortPrompt);
 
+/// Undecided where the line is not above 0, which every score would pass.
 /// \throws ArgumentError as wilsonInterval
 PassVerdict passVerdict(const Proportion& score, double threshold);
 

@@ -40,7 +40,10 @@ struct EffectiveLength
     bool isCensored = false;      ///< no measured length fails: the truth may lie beyond them all
     std::vector<LengthVerdict> lengths; ///< shortest first
 
-    bool isDecided() const { return tokens == mostTokens; }
+    /// Whether there is a line to pass: a share of a short-prompt score of 0 is none, and then no
+    /// length passes or fails.
+    bool hasLine() const { return threshold > 0.0; }
+    bool isDecided() const { return hasLine() && tokens == mostTokens; }
 };
 
 } // namespace kvscope

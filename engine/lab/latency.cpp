@@ -1,17 +1,15 @@
 #include "engine/lab/latency.h"
 
 #include "engine/base/errors.h"
-#include "engine/base/memory_reading.h"
 #include "engine/base/units.h"
 #include "engine/generate/generator.h"
 #include "engine/generate/prefill.h"
-#include "engine/kernels/bandwidth.h"
 #include "engine/lab/compute_costs.h"
 #include "engine/lab/decode_steps.h"
 #include "engine/lab/fits.h"
 #include "engine/lab/latency_fit.h"
 #include "engine/lab/latency_load.h"
-#include "engine/lab/memory_costs.h"
+#include "engine/lab/prompt_room.h"
 
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
@@ -28,18 +26,7 @@ std::string reasonToSkip(const Decoder& decoder, std::int64_t tokens, std::int64
     const ModelConfig& config = decoder.config();
     if (config.hasLearnedPositions && tokens > config.trainedPositions)
         return "beyond the " + formatCount(config.trainedPositions) + " learned positions";
-    try {
-        requireCacheFits(decoder, decoder.makeCache(), tokens);
-    } catch (const MemoryError& error) {
-        return error.what();
-    }
-    const std::int64_t atOnce = chunkTokens > 0 ? std::min(chunkTokens, tokens) : tokens;
-    const std::uint64_t needed = activationBytes(config, atOnce);
-    const auto freeBytes = readFreeHostMemory();
-    if (decoder.device().is_cpu() && freeBytes && needed > *freeBytes)
-        return "needs about " + formatBytes(needed) + " for activations, " +
-               formatBytes(*freeBytes) + " are free";
-    return {};
+    return reasonAgainstPrompt(decoder, decoder.makeCache(), tokens, chunkTokens);
 }
 
 void requireLatencyRunnable(const LatencyOptions& options)
@@ -93,8 +80,11 @@ public:
     LatencyReport run()
     {
         m_report.threads = m_threads;
-        if (m_decoder.device().is_cpu())
-            m_report.bandwidthBytesPerSecond = measureReadBandwidth(m_options.bandwidthBytes);
+        if (m_decoder.device().is_cpu()) {
+            const MeasuredBandwidth bandwidth = measureBandwidthAlone(m_options.bandwidthBytes);
+            m_report.bandwidthBytesPerSecond = bandwidth.bytesPerSecond;
+            m_report.isBandwidthDisturbed = bandwidth.isDisturbed;
+        }
         for (std::size_t i = 0; i < m_options.lengths.size(); ++i) {
             runLength(m_options.lengths[i]);
             if (m_observer.estimated)
@@ -123,7 +113,9 @@ private:
         row.tokens = tokens;
         row.chunkTokens = chunkTokens;
         row.attentionShare = prefillFlops(m_decoder.config(), tokens).attentionShare();
-        row.skipReason = reasonToSkip(m_decoder, tokens, chunkTokens);
+        const std::int64_t trained = m_decoder.config().trainedPositions;
+        row.isBeyondTrained = trained > 0 && tokens > trained;
+        row.skipReason = skipReason(tokens, chunkTokens, context ? &context->cache() : nullptr);
         for (std::int64_t i = 0; row.skipReason.empty() && i < m_options.repeats; ++i) {
             context.reset(); // the old one's memory goes first
             context.emplace(m_decoder.makeCache());
@@ -136,6 +128,17 @@ private:
         m_report.firstToken.push_back(summedUp(std::move(row)));
         if (m_observer.rowDone)
             m_observer.rowDone(m_report.firstToken.back());
+    }
+
+    /// \param cache  of the row before, whose memory goes before this one takes its own
+    std::string skipReason(std::int64_t tokens, std::int64_t chunkTokens,
+                           const MixedKVCache* cache) const
+    {
+        if (m_options.contextLimit > 0 && tokens > m_options.contextLimit)
+            return formatCount(m_options.contextLimit) + " positions may be used";
+        if (cache == nullptr)
+            return reasonToSkip(m_decoder, tokens, chunkTokens);
+        return reasonAgainstPrompt(m_decoder, *cache, tokens, chunkTokens);
     }
 
     TimedRun timeFirstToken(Context& context, std::int64_t tokens, std::int64_t chunkTokens)
@@ -171,7 +174,7 @@ private:
         double done = 0.0;
         double left = 0.0;
         for (std::size_t i = 0; i < m_options.lengths.size(); ++i)
-            if (reasonToSkip(m_decoder, m_options.lengths[i], m_options.chunkTokens).empty())
+            if (skipReason(m_options.lengths[i], m_options.chunkTokens, nullptr).empty())
                 (i < numDone ? done : left) +=
                     prefillFlops(m_decoder.config(), m_options.lengths[i]).total();
         return done > 0.0 ? m_sinceStart.seconds() * left / done : 0.0;
@@ -185,18 +188,7 @@ private:
             if (auto fit = heldOutFit(m_decoder.config(), m_report.firstToken, chunk))
                 m_report.fits.push_back(withCurve(m_decoder.config(), std::move(*fit)));
         }
-        std::vector<double> cached;
-        std::vector<double> medians;
-        std::vector<double> floors;
-        for (const DecodeStepRow& row : m_report.decode) {
-            cached.push_back(static_cast<double>(row.cachedTokens) / 1000.0);
-            medians.push_back(row.medianSeconds);
-            floors.push_back(row.floorSeconds);
-        }
-        if (cached.size() < 2)
-            return; // lengths differ, so two of them make a line
-        m_report.stepSecondsPer1000 = fitLine(cached, medians).slope;
-        m_report.floorSecondsPer1000 = fitLine(cached, floors).slope;
+        sumUpSlopes(m_report);
     }
 
     TokenId anyId()
@@ -227,6 +219,27 @@ FirstTokenRow summedUp(FirstTokenRow row)
             (row.bestSeconds == 0.0 || run.seconds < row.bestSeconds))
             row.bestSeconds = run.seconds;
     return row;
+}
+
+void sumUpSlopes(LatencyReport& report)
+{
+    std::vector<double> cached;
+    std::vector<double> medians;
+    std::vector<double> floors;
+    for (const DecodeStepRow& row : report.decode) {
+        if (row.isDisturbed())
+            continue;
+        cached.push_back(static_cast<double>(row.cachedTokens) / 1000.0);
+        medians.push_back(row.medianSeconds);
+        floors.push_back(row.floorSeconds);
+    }
+    report.stepSecondsPer1000.reset();
+    report.floorSecondsPer1000.reset();
+    if (cached.size() < 2)
+        return; // lengths differ, so two of them make a line
+    report.stepSecondsPer1000 = fitLine(cached, medians).slope;
+    if (report.bandwidthBytesPerSecond > 0.0)
+        report.floorSecondsPer1000 = fitLine(cached, floors).slope;
 }
 
 LatencyReport measureLatency(Decoder& decoder, const LatencyOptions& options,

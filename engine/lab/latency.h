@@ -19,6 +19,7 @@ struct LatencyOptions
     std::int64_t decodeSteps = 16;     ///< timed at each length, after two that are not
     std::uint64_t bandwidthBytes = std::uint64_t{1} << 30; ///< read to measure the memory
     std::uint64_t seed = 0;                                ///< of the random prompt
+    std::int64_t contextLimit = 0; ///< longer prompts are skipped; 0: no limit
 };
 
 /// What a run tells while it goes on; every member may be empty. Called on the running thread.
@@ -46,6 +47,8 @@ void requireLatencyRunnable(const LatencyOptions& options);
 /// Why a prompt cannot be run, with the numbers; empty where it can.
 std::string reasonToSkip(const Decoder& decoder, std::int64_t tokens, std::int64_t chunkTokens);
 
+/// Fills in the slopes from the decode rows that were not disturbed.
+void sumUpSlopes(LatencyReport& report);
 /// The row's best time and whether all of its runs were disturbed.
 FirstTokenRow summedUp(FirstTokenRow row);
 

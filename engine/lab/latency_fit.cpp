@@ -33,10 +33,14 @@ std::optional<HeldOutFit> heldOutFit(const ModelConfig& config,
                                      const std::vector<FirstTokenRow>& rows,
                                      std::int64_t chunkTokens)
 {
-    const std::vector<FirstTokenRow> used = rowsRun(rows, chunkTokens);
+    std::vector<FirstTokenRow> used = rowsRun(rows, chunkTokens);
     constexpr std::size_t kFewestLengths = 3; // two constants, and one to hold out
     if (used.size() < kFewestLengths)
         return std::nullopt;
+    const auto numCalm =
+        std::count_if(used.begin(), used.end(), [](const auto& row) { return !row.isDisturbed; });
+    if (static_cast<std::size_t>(numCalm) >= kFewestLengths)
+        std::erase_if(used, [](const auto& row) { return row.isDisturbed; });
     const FirstTokenRow& heldOut = used.back();
     HeldOutFit fit;
     fit.chunkTokens = chunkTokens;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 
 namespace kvscope {
 
@@ -26,5 +27,24 @@ private:
     std::chrono::steady_clock::time_point m_start;
     double m_waited;
 };
+
+/// One reading of the memory's bandwidth.
+struct TimedBandwidth
+{
+    double bytesPerSecond = 0.0;
+    double waitShare = 0.0; ///< as TimedRun's
+};
+
+/// Memory reads of this moment.
+struct MeasuredBandwidth
+{
+    double bytesPerSecond = 0.0; ///< 0: not measured
+    bool isDisturbed = false;    ///< other load took processors away each time it was tried
+};
+
+/// measureReadBandwidth(), again (three times in all) while other load disturbs it; then the best.
+MeasuredBandwidth measureBandwidthAlone(std::uint64_t bytes);
+/// The first undisturbed reading, else the fastest, marked. \param measure  one reading
+MeasuredBandwidth bandwidthOf(const std::function<TimedBandwidth()>& measure);
 
 } // namespace kvscope

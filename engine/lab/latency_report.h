@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct FirstTokenRow
     double bestSeconds = 0.0;     ///< of the undisturbed runs; of all where none is
     bool isDisturbed = false;     ///< every run was
     double attentionShare = 0.0;  ///< arithmetic: of the prefill's FLOPs
+    bool isBeyondTrained = false; ///< more tokens than the trained positions
 
     bool isSkipped() const { return runs.empty(); }
 };
@@ -73,7 +75,8 @@ struct HeldOutFit
 {
     std::int64_t chunkTokens = 0; ///< 0: one shot
     std::vector<std::int64_t> fittedTokens;
-    bool isDisturbed = false; ///< a length whose every run was disturbed is part of it
+    bool isDisturbed =
+        false; ///< too few lengths were undisturbed, so that disturbed ones are in it
     ThroughputFit throughputs;
     std::int64_t heldOutTokens = 0;
     double measuredSeconds = 0.0;
@@ -94,12 +97,14 @@ struct HeldOutFit
 struct LatencyReport
 {
     double bandwidthBytesPerSecond = 0.0; ///< of memory reads, measured in this run; 0: not
+    bool isBandwidthDisturbed = false;    ///< measured under other load: floors may be too high
     int threads = 0;
     std::vector<FirstTokenRow> firstToken; ///< by length, one shot before chunked
     std::vector<DecodeStepRow> decode;     ///< by length
     std::vector<HeldOutFit> fits;          ///< one shot, chunked; where three lengths were run
-    double stepSecondsPer1000 = 0.0;       ///< slope of the median step per 1,000 cached tokens
-    double floorSecondsPer1000 = 0.0;      ///< the same of the bytes alone
+    /// Slope of the median step per 1,000 cached tokens; nothing below two undisturbed lengths.
+    std::optional<double> stepSecondsPer1000;
+    std::optional<double> floorSecondsPer1000; ///< the same of the bytes alone
 };
 
 } // namespace kvscope

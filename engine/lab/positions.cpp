@@ -3,6 +3,7 @@
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/generate/prefill.h"
+#include "engine/lab/prompt_room.h"
 #include "engine/model/rotary_override.h"
 
 #include <c10/core/InferenceMode.h>
@@ -44,6 +45,7 @@ std::vector<double> scoreAgainst(Decoder& decoder, MixedKVCache& cache,
     ForwardOptions forward;
     forward.stop = stop;
     forward.plannedLength = range.plannedLength;
+    cache.reserve(cache.seqLen() + length); // a later part follows what is cached
     PrefillClock clock(0, length);
     std::vector<double> nll;
     for (std::int64_t first = 0; first < length; first += chunk) {
@@ -56,11 +58,12 @@ std::vector<double> scoreAgainst(Decoder& decoder, MixedKVCache& cache,
         // The last token has no target.
         const std::int64_t begin = std::clamp(range.firstScoredRow - first, std::int64_t{0}, count);
         const std::int64_t end = std::min(count, length - 1 - first);
-        ScoredPositions part{first + begin, {}};
+        ScoredPositions part{first + begin, {}, 0.0};
         if (begin < end)
             part.nll = scoredRows(decoder, hidden.narrow(0, begin, end - begin),
                                   ids.data() + first + begin + 1);
-        clock.add(count, secondsSince(start)); // before observers, which may wait
+        part.seconds = secondsSince(start); // before observers, which may wait
+        clock.add(count, part.seconds);
         nll.insert(nll.end(), part.nll.begin(), part.nll.end());
         if (observer.scored && !part.nll.empty())
             observer.scored(part);
@@ -80,7 +83,7 @@ PositionsSeries measurePositions(Decoder& decoder, std::span<const TokenId> ids,
     const auto length = std::ssize(ids);
     requirePositionsRunnable(decoder, length);
     MixedKVCache cache = decoder.makeCache();
-    requireCacheFits(decoder, cache, length);
+    requirePromptFits(decoder, cache, length, options.chunkTokens);
     ScoreRange range;
     range.chunkTokens = options.chunkTokens;
     // longrope chooses between its lists by how long the text is to become, whatever is asked.

@@ -19,4 +19,7 @@ RecordJson scoredJson(std::size_t series, const std::string& rotary, const Score
 std::optional<std::vector<double>> recordedLosses(const RunRecord& record, std::size_t series,
                                                   std::size_t numPositions);
 
+/// What the chunks of recordedLosses() took together; 0 where the record does not say of each.
+double recordedSeconds(const RunRecord& record, std::size_t series);
+
 } // namespace kvscope

@@ -20,6 +20,7 @@ struct ScoredPositions
 {
     std::int64_t firstPosition = 0;
     std::vector<double> nll; ///< nats
+    double seconds = 0.0;    ///< that the chunk took, its last token included; 0: not known
 };
 
 /// Positions first to end - 1 together.
@@ -42,7 +43,7 @@ struct PositionsSeries
     std::int64_t window = 0;            ///< of the windowed layers, the longest; 0: none has one
     bool isWhole = false; ///< keys were rotated for the whole length, not for the length so far
     std::int64_t chunkTokens = 0;
-    double seconds = 0.0;
+    double seconds = 0.0;    ///< 0: not known, being taken from a record that does not say
     std::vector<double> nll; ///< by position, one fewer than tokens
     std::vector<PositionBin> bins;
     SampleMean firstHalf; ///< over the positions of the first half

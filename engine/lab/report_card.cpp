@@ -102,6 +102,8 @@ std::string decodeText(const LatencyReport& report)
     std::string text = oneText(report.decode.front());
     if (report.decode.size() > 1)
         text += ", " + oneText(report.decode.back());
+    if (report.isBandwidthDisturbed)
+        text += "; the bandwidth was measured under other load";
     return text + ".";
 }
 

@@ -44,6 +44,8 @@ CardVerdict usesVerdict(const UseFindings& findings)
 
 std::string effectiveText(const EffectiveLength& length)
 {
+    if (!length.hasLine())
+        return "undecided, as nothing was found alone either,";
     if (length.isDecided())
         return length.tokens == 0 ? "none" : formatCount(length.tokens);
     return (length.tokens == 0 ? "none" : formatCount(length.tokens)) + " to " +
@@ -68,6 +70,10 @@ void addNeedleNotes(CardResult& result, const SweepReport& needle)
             ", exact two-sided " + probability(ends.p) + ". Control " + proportionText(control) +
             ", fact alone " + proportionText(needle.oracle.score) + ".";
     result.notes.push_back({"Test", text});
+    for (const SweepColumn& column : needle.columns)
+        if (!column.skipReason.empty())
+            result.notes.push_back(
+                {"Not run", formatCount(column.tokens) + " tokens: " + column.skipReason + "."});
     if (needle.isLeaking)
         result.notes.push_back({"Leak", "The answer is in the prompt: this search says nothing."});
     result.notes.push_back(
@@ -75,6 +81,13 @@ void addNeedleNotes(CardResult& result, const SweepReport& needle)
                                  percent(needle.absolute.threshold) + "), " +
                                  effectiveText(needle.relative) + " by the relative one (" +
                                  percent(needle.relative.threshold) + ")."});
+}
+
+std::string gainIntervalText(const SampleMean& gain)
+{
+    if (!gain.hasInterval())
+        return ", no interval,";
+    return " [" + signedDecimals(gain.low, 3) + ", " + signedDecimals(gain.high, 3) + "]";
 }
 
 void addUseNote(CardResult& result, const UseReport& use)
@@ -86,10 +99,9 @@ void addUseNote(CardResult& result, const UseReport& use)
     }
     result.notes.push_back({"Past text", std::string(use.gain.mean >= 0.0 ? "lowers" : "raises") +
                                              " loss by " + decimals(std::abs(use.gain.mean), 3) +
-                                             " nats [" + signedDecimals(use.gain.low, 3) + ", " +
-                                             signedDecimals(use.gain.high, 3) + "] over " +
+                                             " nats" + gainIntervalText(use.gain) + " over " +
                                              formatCount(use.gain.count) +
-                                             " targets; segment 0 differs by 0."});
+                                             " segments; segment 0 differs by 0."});
 }
 
 std::string usesHeadline(const CardEvidence& evidence, const UseFindings& findings)

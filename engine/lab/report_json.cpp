@@ -4,11 +4,14 @@ namespace kvscope {
 
 RecordJson meanJson(const SampleMean& mean)
 {
+    const auto orNull = [&mean](double value) {
+        return mean.hasInterval() ? RecordJson(value) : RecordJson();
+    };
     return {{"count", mean.count},
             {"mean", mean.mean},
-            {"standard_error", mean.standardError},
-            {"low", mean.low},
-            {"high", mean.high}};
+            {"standard_error", orNull(mean.standardError)},
+            {"low", orNull(mean.low)},
+            {"high", orNull(mean.high)}};
 }
 
 namespace {
@@ -24,19 +27,20 @@ RecordJson binJson(const PositionBin& bin)
 
 RecordJson seriesJson(const PositionsSeries& series, Losses losses)
 {
-    RecordJson json = {{"rope", series.rotary},
-                       {"trained_positions", series.trainedPositions},
-                       {"extended_positions", series.extendedPositions},
-
-                       {"window", series.window},
-                       {"whole", series.isWhole},
-                       {"chunk", series.chunkTokens},
-                       {"seconds", series.seconds},
-                       {"first_half", meanJson(series.firstHalf)},
-                       {"last_bin", meanJson(series.lastBin)},
-                       {"rise", series.rise()},
-                       {"behaves", series.behaves()},
-                       {"bins", RecordJson::array()}};
+    RecordJson json = {
+        {"rope", series.rotary},
+        {"trained_positions", series.trainedPositions},
+        {"extended_positions", series.extendedPositions},
+        {"window", series.window},
+        {"whole", series.isWhole},
+        {"chunk", series.chunkTokens},
+        {"seconds", series.seconds > 0.0 ? RecordJson(series.seconds) : RecordJson()},
+        {"first_half", meanJson(series.firstHalf)},
+        {"last_bin", meanJson(series.lastBin)},
+        {"rise", series.rise()},
+        {"behaves", series.behaves()},
+        {"decided", series.isDecided()},
+        {"bins", RecordJson::array()}};
     for (const PositionBin& bin : series.bins)
         json["bins"].push_back(binJson(bin));
     if (losses == Losses::Kept)
@@ -73,6 +77,7 @@ RecordJson firstTokenJson(const FirstTokenRow& row)
                        {"seconds", row.isSkipped() ? RecordJson() : RecordJson(row.bestSeconds)},
                        {"disturbed", row.isDisturbed},
                        {"attention_share", row.attentionShare},
+                       {"beyond_trained", row.isBeyondTrained},
                        {"runs", RecordJson::array()},
                        {"skipped", row.isSkipped() ? RecordJson(row.skipReason) : RecordJson()}};
     for (const TimedRun& run : row.runs)
@@ -117,17 +122,21 @@ RecordJson fitJson(const HeldOutFit& fit)
 
 RecordJson latencyJson(const LatencyReport& report)
 {
+    const auto orNull = [](const std::optional<double>& value) {
+        return value ? RecordJson(*value) : RecordJson();
+    };
     RecordJson json = {
         {"read_bandwidth_bytes_per_second", report.bandwidthBytesPerSecond > 0.0
                                                 ? RecordJson(report.bandwidthBytesPerSecond)
                                                 : RecordJson()},
+        {"read_bandwidth_disturbed", report.isBandwidthDisturbed},
         {"threads", report.threads},
         {"disturbed_above_wait_share", kDisturbedShare},
         {"first_token", RecordJson::array()},
         {"decode", RecordJson::array()},
         {"fits", RecordJson::array()},
-        {"step_seconds_per_1000_cached", report.stepSecondsPer1000},
-        {"floor_seconds_per_1000_cached", report.floorSecondsPer1000}};
+        {"step_seconds_per_1000_cached", orNull(report.stepSecondsPer1000)},
+        {"floor_seconds_per_1000_cached", orNull(report.floorSecondsPer1000)}};
     for (const FirstTokenRow& row : report.firstToken)
         json["first_token"].push_back(firstTokenJson(row));
     for (const DecodeStepRow& row : report.decode)

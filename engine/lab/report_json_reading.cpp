@@ -1,5 +1,8 @@
 #include "engine/lab/report_json.h"
 #include "engine/lab/strict_fields.h"
+#include "engine/lab/use.h"
+
+#include <optional>
 
 namespace kvscope {
 namespace {
@@ -7,21 +10,32 @@ namespace {
 constexpr std::size_t kMostItems = 100'000;
 constexpr std::size_t kMostText = 10'000;
 
+/// Nothing for null, as what was not measured is written.
+std::optional<double> numberIfAny(const RecordJson& json, const char* key)
+{
+    return strictAt(json, key).is_null() ? std::nullopt : std::optional(strictNumber(json, key));
+}
+
+double numberOrZero(const RecordJson& json, const char* key)
+{
+    return numberIfAny(json, key).value_or(0.0);
+}
+
+/// Of a field that older records do not have.
+bool flagIfAny(const RecordJson& json, const char* key)
+{
+    return json.contains(key) && strictFlag(json, key);
+}
+
 SampleMean meanFrom(const RecordJson& json)
 {
     SampleMean mean;
     mean.count = strictCount(json, "count");
     mean.mean = strictNumber(json, "mean");
-    mean.standardError = strictNumber(json, "standard_error");
-    mean.low = strictNumber(json, "low");
-    mean.high = strictNumber(json, "high");
+    mean.standardError = numberOrZero(json, "standard_error");
+    mean.low = numberIfAny(json, "low").value_or(mean.mean);
+    mean.high = numberIfAny(json, "high").value_or(mean.mean);
     return mean;
-}
-
-/// null, as what was not measured is written, becomes 0.
-double numberOrZero(const RecordJson& json, const char* key)
-{
-    return strictAt(json, key).is_null() ? 0.0 : strictNumber(json, key);
 }
 
 std::string textOrEmpty(const RecordJson& json, const char* key)
@@ -48,7 +62,7 @@ PositionsSeries seriesFrom(const RecordJson& json)
     series.window = strictCount(json, "window");
     series.isWhole = strictFlag(json, "whole");
     series.chunkTokens = strictCount(json, "chunk");
-    series.seconds = strictNumber(json, "seconds");
+    series.seconds = numberOrZero(json, "seconds");
     series.firstHalf = meanFrom(strictAt(json, "first_half"));
     series.lastBin = meanFrom(strictAt(json, "last_bin"));
     for (const RecordJson& bin : strictList(json, "bins", kMostItems))
@@ -70,6 +84,7 @@ FirstTokenRow firstTokenFrom(const RecordJson& json)
     row.isDisturbed = strictFlag(json, "disturbed");
     row.attentionShare = strictNumber(json, "attention_share");
     row.skipReason = textOrEmpty(json, "skipped");
+    row.isBeyondTrained = flagIfAny(json, "beyond_trained");
     for (const RecordJson& run : strictList(json, "runs", kMostItems))
         row.runs.push_back(runFrom(run));
     return row;
@@ -150,6 +165,7 @@ LatencyReport latencyFrom(const RecordJson& json)
 {
     LatencyReport report;
     report.bandwidthBytesPerSecond = numberOrZero(json, "read_bandwidth_bytes_per_second");
+    report.isBandwidthDisturbed = flagIfAny(json, "read_bandwidth_disturbed");
     report.threads = static_cast<int>(strictCount(json, "threads") % 1'000'000);
     for (const RecordJson& row : strictList(json, "first_token", kMostItems))
         report.firstToken.push_back(firstTokenFrom(row));
@@ -157,8 +173,8 @@ LatencyReport latencyFrom(const RecordJson& json)
         report.decode.push_back(decodeStepFrom(row));
     for (const RecordJson& fit : strictList(json, "fits", kMostItems))
         report.fits.push_back(fitFrom(fit));
-    report.stepSecondsPer1000 = strictNumber(json, "step_seconds_per_1000_cached");
-    report.floorSecondsPer1000 = strictNumber(json, "floor_seconds_per_1000_cached");
+    report.stepSecondsPer1000 = numberIfAny(json, "step_seconds_per_1000_cached");
+    report.floorSecondsPer1000 = numberIfAny(json, "floor_seconds_per_1000_cached");
     return report;
 }
 
@@ -171,6 +187,8 @@ UseReport useFrom(const RecordJson& json)
     for (const RecordJson& segment : strictList(json, "segments", kMostItems))
         report.segments.push_back(segmentFrom(segment));
     report.gain = meanFrom(strictAt(json, "gain"));
+    if (report.gain.count != std::ssize(report.segments) - 1)
+        report.gain = pooledGain(report.segments); // version 0.1.0 took targets for its sample
     report.smallestSegmentGain = strictNumber(json, "smallest_segment_gain");
     report.largestSegmentGain = strictNumber(json, "largest_segment_gain");
     report.seconds = strictNumber(json, "seconds");

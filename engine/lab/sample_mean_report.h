@@ -12,8 +12,11 @@ struct SampleMean
     std::int64_t count = 0;
     double mean = 0.0;
     double standardError = 0.0; ///< 0 below two values
-    double low = 0.0;           ///< the mean itself below two values
+    double low = 0.0;           ///< the mean itself where there is no interval
     double high = 0.0;
+
+    /// One value says nothing of how far others lie from it.
+    bool hasInterval() const { return count > 1; }
 
     bool operator==(const SampleMean&) const = default;
 };

@@ -2,13 +2,13 @@
 
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
-#include "engine/generate/prefill.h"
+#include "engine/lab/prompt_room.h"
 #include "engine/lab/sample_mean.h"
 
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
-#include <chrono>
+#include <utility>
 
 namespace kvscope {
 namespace {
@@ -36,12 +36,20 @@ std::vector<double> differences(const std::vector<double>& a, const std::vector<
     return result;
 }
 
-/// Fills a cache with ids, no losses.
-void fill(Decoder& decoder, MixedKVCache& cache, std::span<const TokenId> ids, ScoreRange range,
-          const PositionsObserver& observer, const std::stop_token& stop)
+/// Fills a cache with ids, no losses. \returns seconds of the chunks, what observers took left out
+double fill(Decoder& decoder, MixedKVCache& cache, std::span<const TokenId> ids, ScoreRange range,
+            const PositionsObserver& observer, const std::stop_token& stop)
 {
+    double seconds = 0.0;
+    PositionsObserver timing = observer;
+    timing.progressed = [&](const PrefillProgress& progress) {
+        seconds = progress.secondsElapsed;
+        if (observer.progressed)
+            observer.progressed(progress);
+    };
     range.firstScoredRow = std::ssize(ids);
-    scoreAgainst(decoder, cache, ids, range, observer, stop);
+    scoreAgainst(decoder, cache, ids, range, timing, stop);
+    return seconds;
 }
 
 } // namespace
@@ -87,19 +95,25 @@ TruncationReport measureTruncation(Decoder& decoder, std::span<const TokenId> id
     range.chunkTokens = options.chunkTokens;
     range.plannedLength = decoder.rotatesByPlan() ? std::ssize(ids) : 0;
     MixedKVCache whole = decoder.makeCache();
-    requireCacheFits(decoder, whole, 2 * std::ssize(ids)); // both caches live for a while
+    // Two caches live for a while.
+    requirePromptFits(decoder, whole, 2 * std::ssize(ids), options.chunkTokens);
     fill(decoder, whole, prompt.first(prompt.size() - 1), range, observer, stop);
     report.cacheReusable = whole.reusablePrefix(report.reusablePrefix);
     MixedKVCache stale =
         staleCache(decoder, whole, options.keepTokens, options.dropTokens, report.staleReason);
     const auto uncutLosses = scoreAgainst(decoder, whole, scored, range, {}, stop);
-    whole.reset();
 
-    MixedKVCache anew = decoder.makeCache();
-    const auto start = std::chrono::steady_clock::now();
-    fill(decoder, anew, std::span(cut).first(cut.size() - 1), range, observer, stop);
+    // Whoever recomputes keeps what the cut left valid, as far as this cache gives it back.
+    MixedKVCache anew = std::move(whole);
+    // Keys that follow the length are of the longer prompt: then nothing did.
+    const bool hasOwnKeys = !report.staleReason.empty();
+    const std::int64_t valid =
+        hasOwnKeys ? 0 : std::min<std::int64_t>(report.reusablePrefix, std::ssize(cut) - 1);
+    const std::int64_t kept = anew.truncate(valid);
+    report.recomputedTokens = std::ssize(cut) - kept;
+    const auto rest = std::span(cut).subspan(static_cast<std::size_t>(kept));
     report.recomputeSeconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        fill(decoder, anew, rest.first(rest.size() - 1), range, observer, stop);
     const auto anewLosses = scoreAgainst(decoder, anew, scored, range, {}, stop);
     report.uncut = sampleMean(uncutLosses);
     report.recomputed = sampleMean(anewLosses);

@@ -19,11 +19,12 @@ struct TruncationReport
     std::int64_t nextTokens = 0;     ///< scored behind the prompt
     SampleMean uncut;                ///< nll of the next tokens, nats: the whole prompt
     SampleMean recomputed;           ///< the cut prompt, run anew
-    SampleMean stale;              ///< the whole prompt's keys and values without the dropped ones
-    SampleMean staleCost;          ///< stale - recomputed, paired by token
-    SampleMean cutCost;            ///< recomputed - uncut, paired by token
-    std::string staleReason;       ///< why there is no stale figure; empty: there is one
-    double recomputeSeconds = 0.0; ///< what keeping stale keys saves
+    SampleMean stale;        ///< the whole prompt's keys and values without the dropped ones
+    SampleMean staleCost;    ///< stale - recomputed, paired by token
+    SampleMean cutCost;      ///< recomputed - uncut, paired by token
+    std::string staleReason; ///< why there is no stale figure; empty: there is one
+    std::int64_t recomputedTokens = 0; ///< of the cut prompt: those behind what stayed valid
+    double recomputeSeconds = 0.0;     ///< what running them anew took; keeping stale keys saves it
 };
 
 } // namespace kvscope

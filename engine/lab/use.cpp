@@ -4,6 +4,7 @@
 #include "engine/base/units.h"
 #include "engine/generate/prefill.h"
 #include "engine/lab/positions.h"
+#include "engine/lab/prompt_room.h"
 #include "engine/lab/sample_mean.h"
 
 #include <algorithm>
@@ -76,9 +77,9 @@ private:
     Clock::time_point m_start = Clock::now();
 };
 
-void sumUp(UseReport& report, const std::vector<double>& gains)
+void sumUp(UseReport& report)
 {
-    report.gain = sampleMean(gains);
+    report.gain = pooledGain(report.segments);
     const auto lessGain = [](const UseSegment& a, const UseSegment& b) {
         return a.gain.mean < b.gain.mean;
     };
@@ -125,6 +126,14 @@ UseSegment useSegment(std::int64_t segment, std::int64_t firstTarget,
     return result;
 }
 
+SampleMean pooledGain(const std::vector<UseSegment>& segments)
+{
+    std::vector<double> gains;
+    for (std::size_t i = 1; i < segments.size(); ++i)
+        gains.push_back(segments[i].gain.mean);
+    return sampleMean(gains);
+}
+
 UseReport measureUse(Decoder& decoder, std::span<const TokenId> ids, const UseOptions& options,
                      const UseObserver& observer, std::stop_token stop)
 {
@@ -134,23 +143,19 @@ UseReport measureUse(Decoder& decoder, std::span<const TokenId> ids, const UseOp
     report.tokens = report.segmentTokens * options.numSegments;
     report.chunkTokens = options.chunkTokens;
     MixedKVCache cache = decoder.makeCache();
-    requireCacheFits(decoder, cache, report.tokens);
+    requirePromptFits(decoder, cache, report.tokens, options.chunkTokens);
     UseRun run(decoder, ids.first(static_cast<std::size_t>(report.tokens)), options, observer,
                std::move(stop));
-    std::vector<double> gains;
     for (std::int64_t segment = 0; segment < options.numSegments; ++segment) {
         const std::vector<double> whole = run.losses(cache, segment);
         MixedKVCache own = decoder.makeCache();
         const std::vector<double> alone = run.losses(own, segment);
         const std::int64_t firstTarget = segment * report.segmentTokens + report.segmentTokens / 2;
         report.segments.push_back(useSegment(segment, firstTarget, whole, alone));
-        if (segment > 0)
-            for (std::size_t i = 0; i < whole.size(); ++i)
-                gains.push_back(alone[i] - whole[i]);
         if (observer.measured)
             observer.measured(report.segments.back());
     }
-    sumUp(report, gains);
+    sumUp(report);
     report.seconds = run.seconds();
     return report;
 }

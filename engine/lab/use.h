@@ -45,4 +45,9 @@ UseReport measureUse(Decoder& decoder, std::span<const TokenId> ids, const UseOp
 UseSegment useSegment(std::int64_t segment, std::int64_t firstTarget,
                       const std::vector<double>& whole, const std::vector<double>& alone);
 
+/// Mean and interval of the segments' gains, the first segment left out. Segments are the sample:
+/// the tokens of one share its subject and are no independent draws, and the interval over all of
+/// them would be several times too narrow.
+SampleMean pooledGain(const std::vector<UseSegment>& segments);
+
 } // namespace kvscope

@@ -26,7 +26,7 @@ struct UseReport
     std::int64_t segmentTokens = 0;
     std::int64_t chunkTokens = 0;
     std::vector<UseSegment> segments;
-    SampleMean gain; ///< over the targets of all segments but the first
+    SampleMean gain; ///< over the segments but the first: see pooledGain()
     double smallestSegmentGain = 0.0;
     double largestSegmentGain = 0.0;
     double seconds = 0.0;
@@ -39,7 +39,10 @@ struct UseReport
     /// How many times lower the perplexity is with the whole text.
     double perplexityRatio() const { return std::exp(gain.mean); }
     /// Claim five of the card, as far as loss shows it.
-    bool usesContext() const { return gain.low > 0.0; }
+    bool usesContext() const
+    {
+        return firstSegmentAgrees() && gain.hasInterval() && gain.low > 0.0;
+    }
 };
 
 } // namespace kvscope

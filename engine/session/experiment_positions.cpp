@@ -68,8 +68,10 @@ private:
                                       frame.window});
         if (m_context.record() != nullptr)
             if (auto nll = recordedLosses(*m_context.record(), index, m_ids.size() - 1)) {
-                m_context.emit(PositionsScored{index, {0, *nll}});
-                return positionsSeries(config, std::move(*nll), m_options);
+                m_context.emit(PositionsScored{index, {0, *nll, 0.0}});
+                PositionsSeries series = positionsSeries(config, std::move(*nll), m_options);
+                series.seconds = recordedSeconds(*m_context.record(), index);
+                return series;
             }
         const double away = m_context.secondsAway();
         PositionsSeries series = measurePositions(decoder, m_ids, m_options,

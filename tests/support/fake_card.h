@@ -116,6 +116,7 @@ inline UseReport fakeUse(std::int64_t tokens, double gain, double reach)
         report.segments.push_back(segment);
     }
     report.gain = meanOf(gain, reach);
+    report.gain.count = std::ssize(report.segments) - 1;
     return report;
 }
 

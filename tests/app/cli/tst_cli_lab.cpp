@@ -197,6 +197,88 @@ private Q_SLOTS:
         QVERIFY(text.out.find("per 1,000 cached tokens") != std::string::npos);
     }
 
+    void latencyKeepsToMaxContextAndMarksWhatIsBeyondTraining()
+    {
+        const int trained =
+            runCommandLine({"inspect", tiny(), "--json"}).json().at("trained_positions");
+        const CliResult result = runCommandLine({"latency", tiny(), "--json", "--lengths",
+                                                 "8," + std::to_string(trained + 1), "--chunk", "0",
+                                                 "--repeats", "1", "--steps", "1"});
+        QVERIFY2(result.code == 0, result.err.c_str());
+        QVERIFY(result.err.find("more than the") != std::string::npos);
+        QVERIFY(result.json().at("first_token").at(1).at("beyond_trained").get<bool>());
+        const CliResult cut =
+            runCommandLine({"latency", tiny(), "--lengths", "8,64", "--chunk", "0", "--repeats",
+                            "1", "--steps", "1", "--max-context", "32"});
+        QVERIFY2(cut.says("skipped: 32 positions may be used"), cut.out.c_str());
+        QVERIFY2(cut.says("takes two undisturbed lengths"), cut.out.c_str()); // no slope of 0
+    }
+
+    void oneValueHasNoInterval()
+    {
+        const Json json =
+            runCommandLine({"positions", tiny(), "--json", "--ids", someIds(9), "--bins", "8"})
+                .json();
+        QVERIFY(json.at("series").at(0).at("bins").at(1).at("low").is_null());
+        const CliResult text =
+            runCommandLine({"positions", tiny(), "--ids", someIds(9), "--bins", "8"});
+        QVERIFY2(text.says("no interval") && text.says("nats: undecided"), text.out.c_str());
+    }
+
+    void aResumedSeriesKeepsItsSeconds()
+    {
+        QTemporaryDir folder;
+        const std::string file = folder.filePath("positions.jsonl").toStdString();
+        const std::vector<std::string> arguments = {"positions", tiny(),  "--json", "--ids",
+                                                    someIds(60), "--out", file,     "--resume"};
+        QCOMPARE(runCommandLine(arguments).code, 0);
+        const Json resumed = runCommandLine(arguments).json();
+        QVERIFY(resumed.at("series").at(0).at("seconds").get<double>() > 0.0);
+    }
+
+    void aFullDiskAtTheEndLosesNoResult_data()
+    {
+        QTest::addColumn<QStringList>("arguments");
+        const QString model = QString::fromStdString(tiny());
+        const QString ids = QString::fromStdString(someIds(64));
+        QTest::newRow("use") << QStringList{"use", model, "--ids", ids, "--segments", "4"};
+        QTest::newRow("positions") << QStringList{"positions", model, "--ids", ids};
+        QTest::newRow("truncate") << QStringList{"truncate", model,    "--ids", ids,      "--keep",
+                                                 "4",        "--drop", "8",     "--next", "8"};
+        QTest::newRow("latency") << QStringList{"latency",   model, "--lengths", "8",
+                                                "--repeats", "1",   "--steps",   "1"};
+    }
+    // Everything but the closing line fits: the result is printed, and the record said to be cut.
+    void aFullDiskAtTheEndLosesNoResult()
+    {
+        QFETCH(QStringList, arguments);
+        QTemporaryDir folder;
+        const std::string whole = folder.filePath("whole.jsonl").toStdString();
+        const std::string cut = folder.filePath("cut.jsonl").toStdString();
+        std::vector<std::string> given = argumentsOf(arguments);
+        given.insert(given.end(), {"--out", whole});
+        QCOMPARE(runCommandLine(given).code, 0);
+        std::size_t before = 0;
+        std::ifstream file(whole);
+        std::vector<std::string> lines;
+        for (std::string line; std::getline(file, line);)
+            lines.push_back(line);
+        for (std::size_t i = 0; i + 1 < lines.size(); ++i)
+            before += lines[i].size() + 1;
+        given.back() = cut;
+        CliResult result;
+        {
+            constexpr std::uint64_t kSlack = 100; // times are written in more or fewer digits
+            const FullDisk disk(before + kSlack);
+            result = runCommandLine(given);
+        }
+        QCOMPARE(result.code, 1);
+        QVERIFY2(result.err.find("lacks its closing line") != std::string::npos,
+                 result.err.c_str());
+        QVERIFY(result.out.size() > 100);
+        QCOMPARE(linesOf(cut).size(), lines.size() - 1);
+    }
+
     void wrongUsageExitsWith2_data()
     {
         QTest::addColumn<QStringList>("arguments");
@@ -219,10 +301,7 @@ private Q_SLOTS:
     void wrongUsageExitsWith2()
     {
         QFETCH(QStringList, arguments);
-        std::vector<std::string> given;
-        for (const QString& argument : arguments)
-            given.push_back(argument.toStdString());
-        const CliResult result = runCommandLine(given);
+        const CliResult result = runCommandLine(argumentsOf(arguments));
         QVERIFY2(result.code == 2, result.err.c_str());
         QVERIFY(result.out.empty());
     }
@@ -262,15 +341,9 @@ private Q_SLOTS:
     {
         QFETCH(QStringList, arguments);
         QFETCH(QString, says);
-        std::vector<std::string> given;
-        for (const QString& argument : arguments)
-            given.push_back(argument.toStdString());
-        const CliResult result = runCommandLine(given);
-        QCOMPARE(result.code, 1);
-        const QString message = QString::fromStdString(result.err);
-        QVERIFY2(message.startsWith("error: ") && message.contains(says), qPrintable(message));
-        QCOMPARE(message.count('\n'), 1);
-        QVERIFY(result.out.empty());
+        const QString complaint =
+            complaintAboutRefusal(runCommandLine(argumentsOf(arguments)), says);
+        QVERIFY2(complaint.isEmpty(), qPrintable(complaint));
     }
 
     void aTextFileIsTokenized()

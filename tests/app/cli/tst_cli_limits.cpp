@@ -90,6 +90,25 @@ private Q_SLOTS:
             0);
     }
 
+    // Whatever a file stores, the CPU computes logits and scores in float32.
+    void logitsAreCountedAsTheyAreComputed()
+    {
+        const auto logits = [](const std::string& model, const std::vector<std::string>& more) {
+            std::vector<std::string> arguments{"limits", model, "--json", "--lengths", "100"};
+            arguments.insert(arguments.end(), more.begin(), more.end());
+            const Json row = runCommandLine(arguments).json().at("rows").at(0);
+            return row.at("all_logits_bytes").get<std::int64_t>();
+        };
+        const std::string file = goldenPath("gguf/llama_q4_1.gguf");
+        const std::int64_t vocabulary =
+            runCommandLine({"inspect", file, "--json"}).json().at("vocabulary_size");
+        QCOMPARE(logits(file, {}), 4 * vocabulary * 100);
+        QCOMPARE(logits(file, {"--dtype", "bfloat16"}), 4 * vocabulary * 100);
+        QCOMPARE(logits(file, {"--dtype", "bfloat16", "--device", "cuda"}), 2 * vocabulary * 100);
+        QCOMPARE(logits("preset:GPT-2", {}), std::int64_t{2} * 50257 * 100);
+        QCOMPARE(logits("preset:GPT-2", {"--dtype", "float32"}), std::int64_t{4} * 50257 * 100);
+    }
+
     void inspectTakesPresets()
     {
         const Json json = runCommandLine({"inspect", "preset:gemma-2-2b", "--json"}).json();
@@ -125,6 +144,12 @@ private Q_SLOTS:
             << QStringList{preset, "--length", "many"} << 1 << "'many' is not a whole number";
         QTest::newRow("no bandwidth")
             << QStringList{preset, "--bandwidth-gbs", "-3"} << 2 << "bandwidth-gbs";
+        for (const char* value : {"nan", "inf", "-nan", "0", "fast"}) {
+            QTest::addRow("bandwidth of %s", value)
+                << QStringList{preset, "--bandwidth-gbs", value} << 2 << "bandwidth-gbs";
+            QTest::addRow("peak of %s", value)
+                << QStringList{preset, "--peak-tflops", value} << 2 << "peak-tflops";
+        }
         QTest::newRow("no model") << QStringList{} << 2 << "MODEL";
     }
     void wrongRequestsSayWhatIsWrong()

@@ -17,7 +17,7 @@ private Q_SLOTS:
         QVERIFY(passVerdict({21, 21}, 0.85) == PassVerdict::Undecided);
         QVERIFY(passVerdict({30, 60}, 0.85) == PassVerdict::Fails);
         QVERIFY(passVerdict({}, 0.85) == PassVerdict::Undecided);
-        QVERIFY(passVerdict({}, 0.0) == PassVerdict::Passes);
+        QVERIFY(passVerdict({}, 0.0) == PassVerdict::Undecided); // that is no line
     }
 
     void aLengthBehindAFailedOneDoesNotCount()
@@ -86,6 +86,19 @@ private Q_SLOTS:
         QCOMPARE(relativePassRate({12, 12}), 0.85);
         QCOMPARE(relativePassRate({6, 12}), 0.425);
         QCOMPARE(relativePassRate({}), 0.0);
+    }
+
+    // A short-prompt score of 0 would let every length pass a line of 0.
+    void withoutALineNothingPassesOrFails()
+    {
+        const std::vector<LengthScore> scores = {{1024, {0, 60}}, {2048, {60, 60}}};
+        const EffectiveLength length = effectiveLength(scores, relativePassRate({0, 12}));
+        QVERIFY(!length.hasLine() && !length.isDecided() && !length.isCensored);
+        QCOMPARE(length.tokens, std::int64_t{0});
+        QCOMPARE(length.pointTokens, std::int64_t{0});
+        for (const LengthVerdict& verdict : length.lengths)
+            QVERIFY(verdict.verdict == PassVerdict::Undecided);
+        QVERIFY(passVerdict({12, 12}, 0.0) == PassVerdict::Undecided);
     }
 
     void lengthsThatCannotBeAreRefused()

@@ -118,6 +118,61 @@ private Q_SLOTS:
         QVERIFY(!heldOutFit(config, rows, 0)); // one length cannot
     }
 
+    void disturbedLengthsAreLeftOutOfTheFit()
+    {
+        const auto decoder = goldenDecoder("hf/llama");
+        const ModelConfig& config = decoder->config();
+        std::vector<FirstTokenRow> rows;
+        for (const std::int64_t tokens : {100, 200, 400, 800}) {
+            const PrefillFlops flops = prefillFlops(config, tokens);
+            const double seconds = flops.dense / 1e9 + flops.attention() / 3e8;
+            rows.push_back(
+                rowOf(tokens, 64,
+                      {tokens == 200 ? TimedRun{9.0 * seconds, 0.4} : TimedRun{seconds, 0.0}}));
+        }
+        const auto fit = heldOutFit(config, rows, 64);
+        QCOMPARE(fit->fittedTokens, (std::vector<std::int64_t>{100, 400}));
+        QVERIFY(std::abs(fit->error()) < 1e-6 && !fit->isDisturbed);
+        rows.pop_back(); // two undisturbed ones make no fit
+        QVERIFY(heldOutFit(config, rows, 64)->isDisturbed);
+    }
+
+    void slopesTakeTwoUndisturbedLengths()
+    {
+        const TimedRun disturbed{5.0, 0.5};
+        LatencyReport report;
+        report.bandwidthBytesPerSecond = 1e9;
+        report.decode = {decodeRow(1000, {{0.010, 0.0}}), decodeRow(2000, {disturbed}),
+                         decodeRow(3000, {{0.014, 0.0}})};
+        for (DecodeStepRow& row : report.decode)
+            row.floorSeconds = 1e-6 * double(row.cachedTokens);
+        sumUpSlopes(report);
+        QVERIFY(std::abs(*report.stepSecondsPer1000 - 0.002) < 1e-12);
+        QVERIFY(std::abs(*report.floorSecondsPer1000 - 0.001) < 1e-12);
+        report.decode.pop_back();
+        sumUpSlopes(report);
+        QVERIFY(!report.stepSecondsPer1000 && !report.floorSecondsPer1000);
+    }
+
+    void aBandwidthMeasuredUnderLoadIsTriedAgainThenMarked()
+    {
+        int tries = 0;
+        const auto calmAt = [&tries](int calm) {
+            tries = 0;
+            return bandwidthOf([&tries, calm] {
+                ++tries;
+                return TimedBandwidth{double(tries), tries == calm ? 0.0 : 0.3};
+            });
+        };
+        QVERIFY(!calmAt(1).isDisturbed);
+        QCOMPARE(tries, 1);
+        QCOMPARE(calmAt(2).bytesPerSecond, 2.0);
+        const MeasuredBandwidth never = calmAt(0);
+        QVERIFY(never.isDisturbed);
+        QCOMPARE(never.bytesPerSecond, 3.0);
+        QCOMPARE(tries, 3);
+    }
+
     void aRunMeasuresEveryLengthBothWays_data()
     {
         QTest::addColumn<QString>("model");
@@ -167,6 +222,22 @@ private Q_SLOTS:
             QVERIFY(QString::fromStdString(report.firstToken[i].skipReason).contains("free"));
         }
         QCOMPARE(report.decode.size(), std::size_t{1});
+    }
+
+    void lengthsBeyondTheLimitAreSkippedAndBeyondTheTrainingMarked()
+    {
+        const auto decoder = goldenDecoder("hf/llama");
+        const std::int64_t trained = decoder->config().trainedPositions;
+        LatencyOptions options = quick();
+        options.chunkTokens = 0;
+        options.repeats = 1;
+        options.lengths = {16, trained + 1, trained + 9};
+        options.contextLimit = trained + 1;
+        const LatencyReport report = measureLatency(*decoder, options, {}, {});
+        QVERIFY(!report.firstToken[0].isBeyondTrained && !report.firstToken[0].isSkipped());
+        QVERIFY(report.firstToken[1].isBeyondTrained && !report.firstToken[1].isSkipped());
+        QVERIFY(report.firstToken[2].isSkipped());
+        QVERIFY(QString::fromStdString(report.firstToken[2].skipReason).contains("may be used"));
     }
 
     void aStopEndsIt()

@@ -1,6 +1,7 @@
 #include "engine/base/errors.h"
 #include "engine/generate/generator.h"
 #include "engine/lab/positions.h"
+#include "engine/lab/positions_record.h"
 #include "engine/lab/sample_mean.h"
 #include "engine/model/rotary_override.h"
 #include "tests/support/golden_file.h"
@@ -9,6 +10,7 @@
 
 #include <ATen/ops/log_softmax.h>
 
+#include <QTemporaryDir>
 #include <QtTest>
 
 #include <cmath>
@@ -58,6 +60,23 @@ double largestGap(const std::vector<double>& a, const std::vector<double>& b)
 class TestPositions : public QObject
 {
     Q_OBJECT
+
+    QTemporaryDir m_folder;
+    int m_numRecords = 0;
+
+    /// A record of a run that was cut short behind these lines, taken up again.
+    RunRecord recordWith(const std::vector<RecordJson>& events)
+    {
+        const std::filesystem::path path =
+            m_folder.filePath(QString::number(m_numRecords++) + ".jsonl").toStdString();
+        {
+            RunRecord record = RunRecord::create(path, {});
+            for (const RecordJson& event : events)
+                record.append(kPositionsKind, event);
+        }
+        return RunRecord::resume(path, {});
+    }
+
 private Q_SLOTS:
     void lossesAreTheReferences()
     {
@@ -231,6 +250,40 @@ private Q_SLOTS:
         const auto series = measurePositions(*decoder, ids, options, observer, {});
         QCOMPARE(together, series.nll);
         QCOMPARE(done, (std::vector<std::int64_t>{8, 16, 24, 30}));
+    }
+
+    void recordsGiveLossesAndSecondsBack()
+    {
+        RunRecord record = recordWith({scoredJson(0, "plain", {0, {1.0, 2.0}, 0.5}),
+                                       scoredJson(1, "linear", {0, {9.0, 9.0, 9.0}, 7.0}),
+                                       scoredJson(0, "plain", {2, {3.0}, 0.25}),
+                                       scoredJson(0, "plain", {2, {3.0}, 0.5})}); // run again
+        QVERIFY(recordedLosses(record, 0, 3) == std::vector<double>({1.0, 2.0, 3.0}));
+        QCOMPARE(recordedSeconds(record, 0), 1.0);
+        QVERIFY(!recordedLosses(record, 0, 4));
+        RecordJson old = scoredJson(0, "plain", {0, {1.0}, 0.5});
+        old.erase("seconds");
+        QCOMPARE(recordedSeconds(recordWith({old}), 0), 0.0);
+    }
+
+    void damagedEventsCountAsMissing_data()
+    {
+        QTest::addColumn<QString>("event");
+        for (const char* event :
+             {R"({"series":"0","first":0,"nll":[1]})", R"({"series":0,"first":-1,"nll":[1]})",
+              R"({"series":0,"first":null,"nll":[1]})", R"({"series":0,"first":0,"nll":1})",
+              R"({"series":0,"first":0,"nll":["1"]})", R"({"series":0,"first":1e300,"nll":[1]})",
+              R"({"series":0,"first":0,"nll":[null]})", R"({"series":[],"first":{},"nll":{}})",
+              R"({"series":0,"first":18446744073709551615,"nll":[1,2]})",
+              R"({"series":0,"first":0,"seconds":"long","nll":[[]]})", R"({})"})
+            QTest::addRow("%s", event) << event;
+    }
+    void damagedEventsCountAsMissing()
+    {
+        QFETCH(QString, event);
+        RunRecord record = recordWith({RecordJson::parse(event.toStdString())});
+        QVERIFY(!recordedLosses(record, 0, 1));
+        QCOMPARE(recordedSeconds(record, 0), 0.0);
     }
 
     void aStopEndsWithinAChunk()

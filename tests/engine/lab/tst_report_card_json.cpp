@@ -51,6 +51,41 @@ private Q_SLOTS:
         QCOMPARE(peakJson(peakFrom(partly)).dump(), partly.dump());
     }
 
+    void whatIsNotKnownStaysUnknown()
+    {
+        LatencyReport latency = *fakeEvidence().latency;
+        latency.isBandwidthDisturbed = true;
+        latency.firstToken[0].isBeyondTrained = true;
+        latency.stepSecondsPer1000 = 0.002;
+        RecordJson json = latencyJson(latency);
+        QVERIFY(json.at("floor_seconds_per_1000_cached").is_null());
+        const LatencyReport again = latencyFrom(json);
+        QVERIFY(again.isBandwidthDisturbed && again.firstToken[0].isBeyondTrained);
+        QVERIFY(again.stepSecondsPer1000 == 0.002 && !again.floorSecondsPer1000);
+        json.erase("read_bandwidth_disturbed"); // as version 0.1.0 wrote them
+        json["first_token"][0].erase("beyond_trained");
+        QVERIFY(!latencyFrom(json).isBandwidthDisturbed);
+
+        QVERIFY(meanJson({1, 2.5, 0.0, 2.5, 2.5}).at("low").is_null());
+        PositionsReport positions = *fakeEvidence().positions;
+        positions.series[0].bins[0].nll = {1, 2.5, 0.0, 2.5, 2.5};
+        const RecordJson bins = positionsJson(positions, Losses::LeftOut);
+        QVERIFY(bins.at("series").at(0).at("seconds").is_null()); // taken from an old record
+        const SampleMean one = positionsFrom(bins).series[0].bins[0].nll;
+        QVERIFY(!one.hasInterval() && one.low == 2.5);
+    }
+
+    // Version 0.1.0 pooled targets, as if each were drawn by itself.
+    void anOldGainIsPooledAnew()
+    {
+        const UseReport use = fakeUse(8192, 0.3, 0.03);
+        RecordJson old = useJson(use);
+        old["gain"] = meanJson({7 * 512, 0.3, 0.001, 0.298, 0.302});
+        const SampleMean gain = useFrom(old).gain;
+        QCOMPARE(gain.count, 7);
+        QVERIFY(gain.high - gain.low > 0.01);
+    }
+
     void damagedCardsAreRefusedInOneLine_data()
     {
         QTest::addColumn<QString>("path");

@@ -156,6 +156,9 @@ private Q_SLOTS:
         QCOMPARE(sampleMean(one).mean, 4.0);
         QCOMPARE(sampleMean(one).standardError, 0.0);
         QCOMPARE(sampleMean(one).high, 4.0);
+        QVERIFY(!sampleMean(one).hasInterval() && !sampleMean({}).hasInterval());
+        const std::vector<double> two = {4.0, 5.0};
+        QVERIFY(sampleMean(two).hasInterval());
         QCOMPARE(medianEstimate(one).median, 4.0);
         QCOMPARE(medianEstimate(one).quartileRange(), 0.0);
     }

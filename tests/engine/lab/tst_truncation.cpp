@@ -6,9 +6,11 @@
 
 #include <QtTest>
 
+#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <thread>
 
 using namespace kvscope;
 
@@ -137,6 +139,29 @@ private Q_SLOTS:
         QVERIFY(std::abs(report.recomputed.mean - meanOfLast(cut)) < 1e-4);
         QVERIFY(std::abs(report.cutCost.mean - (report.recomputed.mean - report.uncut.mean)) <
                 1e-9);
+    }
+
+    // Only what lies behind the valid prefix is run again, and a slow observer is not part of it.
+    void recomputingTakesWhatItTakes()
+    {
+        constexpr int kChunks = 2; // 29 tokens in chunks of 16
+        const auto decoder = goldenDecoder("hf/llama");
+        PositionsObserver slow;
+        int waits = 0;
+        slow.progressed = [&](const PrefillProgress& progress) {
+            if (progress.totalTokens != 29)
+                return;
+            ++waits;
+            std::this_thread::sleep_for(std::chrono::milliseconds(400));
+        };
+        TruncationOptions options = someCut();
+        options.chunkTokens = 16;
+        const auto report = measureTruncation(*decoder, randomIds(110), options, slow, {});
+        QCOMPARE(report.recomputedTokens, 30);
+        QCOMPARE(waits, kChunks);
+        QVERIFY(report.recomputeSeconds > 0.0 && report.recomputeSeconds < 0.4 * kChunks);
+        const auto rings = goldenDecoder("gptosslite/tiny_a");
+        QCOMPARE(measureTruncation(*rings, randomIds(110), options, {}, {}).recomputedTokens, 40);
     }
 
     void ringsGiveNoPrefixBack()

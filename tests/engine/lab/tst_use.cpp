@@ -100,10 +100,37 @@ private Q_SLOTS:
         for (std::size_t i = 1; i < 4; ++i)
             sum += report.segments[i].gain.mean / 3.0; // equally many targets
         QVERIFY(std::abs(report.gain.mean - sum) < 1e-9);
-        QCOMPARE(report.gain.count, 3 * 8);
+        QCOMPARE(report.gain.count, 3); // segments, whatever their targets
         QVERIFY(report.smallestSegmentGain <= report.gain.mean &&
                 report.gain.mean <= report.largestSegmentGain);
         QVERIFY(std::abs(report.perplexityRatio() - std::exp(sum)) < 1e-9);
+    }
+
+    // 0.2, 0.3 and 0.4: deviation 0.1, t of two degrees 4.303, so 0.3 -+ 0.248.
+    void segmentsAreTheSample()
+    {
+        std::vector<UseSegment> segments(4);
+        for (std::size_t i = 1; i < segments.size(); ++i) {
+            segments[i].numTargets = 1000;
+            segments[i].gain.mean = 0.1 + 0.1 * double(i);
+        }
+        const SampleMean gain = pooledGain(segments);
+        QCOMPARE(gain.count, 3);
+        QVERIFY(std::abs(gain.low - (0.3 - 4.30265 * 0.1 / std::sqrt(3.0))) < 1e-5);
+        QVERIFY(!pooledGain({segments[0], segments[1]}).hasInterval());
+    }
+
+    void usingTheContextTakesTheCheckAndAnInterval()
+    {
+        UseReport report;
+        report.segments.resize(3);
+        report.gain = {2, 0.3, 0.01, 0.2, 0.4};
+        QVERIFY(report.usesContext());
+        UseReport disagreeing = report;
+        disagreeing.segments[0].largestDifference = 1e-9;
+        QVERIFY(!disagreeing.usesContext());
+        report.gain = {1, 0.3, 0.0, 0.3, 0.3};
+        QVERIFY(!report.usesContext());
     }
 
     void progressCountsBothPasses()
