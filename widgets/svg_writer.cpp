@@ -306,6 +306,10 @@ int SvgWriter::metric(PaintDeviceMetric metric) const
         return 1 << 24;
     case PdmDepth:
         return 24;
+    case PdmDevicePixelRatio:
+        return 1;
+    case PdmDevicePixelRatioScaled:
+        return static_cast<int>(devicePixelRatioFScale());
     default:
         return QPaintDevice::metric(metric);
     }
