@@ -45,9 +45,11 @@ int main(int argc, char** argv)
     const QCommandLineOption dtype("dtype", "auto, float32, bfloat16 or float16", "DTYPE", "auto");
     const QCommandLineOption smolLm2(
         "smollm2", "where the installed SmolLM2 lies (scripts/run gives it)", "FILE");
-    const QCommandLineOption render(
-        "render", "draw what was saved as JSON (a card) into a .pdf, .png, .svg or .html, and end",
-        "JSON");
+    const QCommandLineOption render("render",
+                                    "draw what was saved as JSON (a card, a needle or passkey "
+                                    "result or its .jsonl record) into a "
+                                    ".pdf, .png, .svg or .html, and end",
+                                    "JSON");
     parser.addOptions({device, dtype, smolLm2, render});
     if (!parser.parse(argumentList(argc, argv)) || asksForText(parser)) {
         QCoreApplication textOnly(argc, argv); // which needs no display

@@ -1,5 +1,6 @@
 #include "app/lab_page.h"
 
+#include "app/render.h"
 #include "engine/session/experiment_command_line.h"
 #include "widgets/lab_command_line.h"
 #include "widgets/lab_latency_plots.h"
@@ -12,6 +13,7 @@
 #include "widgets/lab_use_plot.h"
 #include "widgets/number_format.h"
 #include "widgets/plot_header.h"
+#include "widgets/report_card_view.h"
 #include "widgets/sweep_map_panel.h"
 #include "widgets/sweep_prompt_panel.h"
 #include "widgets/sweep_trials_panel.h"
@@ -24,8 +26,8 @@
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QStandardPaths>
+#include <QTableView>
 
-#include <cmath>
 #include <utility>
 
 namespace kvscope {
@@ -46,6 +48,19 @@ QSplitter* split(QWidget* above, QWidget* below)
     return splitter;
 }
 
+/// Where a kind's view stands among the results: both kinds of sweep share the map.
+int viewOf(LabKind kind)
+{
+    switch (kind) {
+    case LabKind::Passkey:
+        return static_cast<int>(LabKind::Needle);
+    case LabKind::Card:
+        return static_cast<int>(LabKind::Passkey);
+    default:
+        return static_cast<int>(kind);
+    }
+}
+
 /// FNV-1a, folded to 16 bits: tells a few settings of one person apart by name.
 QString shortHash(const std::string& text)
 {
@@ -55,12 +70,6 @@ QString shortHash(const std::string& text)
     hash ^= hash >> 32;
     hash ^= hash >> 16;
     return QString::number(hash & 0xFFFF, 16).rightJustified(4, '0');
-}
-
-QString signedNats(double value)
-{
-    return (value < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) +
-           QString::number(std::abs(value), 'f', 2);
 }
 
 } // namespace
@@ -79,6 +88,7 @@ LabPage::LabPage(Session& session, QObject* parent)
     , map(new SweepMapPanel)
     , trials(new SweepTrialsPanel)
     , prompt(new SweepPromptPanel)
+    , card(new ReportCardView)
     , m_session(session)
     , m_recordFolder(QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation) +
                      "/kvscope")
@@ -103,7 +113,7 @@ void LabPage::buildViews()
         results->addWidget(view);
         headers->addWidget(header);
     };
-    // In the order of kLabKinds.
+    // In the order of viewOf().
     add(limits, limitsHeader);
     difference->hide();
     QWidget* positionsHeader = positions->takeHeader();
@@ -113,7 +123,12 @@ void LabPage::buildViews()
     QWidget* useHeader = use->takeHeader();
     add(use, useHeader);
     QWidget* mapHeader = map->takeHeader();
-    add(map, mapHeader);                                       // of both kinds of sweep
+    add(map, mapHeader);
+    auto* cardHeader = new PlotHeader(
+        {tr("Report card"), tr("five claims about a context length"), tr("measured")});
+    cardHeader->setSurface(&Theme::dockTitle);
+    card->page()->setSpellers(cardPage, cardText);
+    add(card, cardHeader);
     headers->setFixedHeight(positionsHeader->minimumHeight()); // headers have a fixed one
 }
 
@@ -130,56 +145,19 @@ void LabPage::connectPanel()
                             static_cast<PlotPanel*>(decodeStep), static_cast<PlotPanel*>(use)})
         connect(plot, &PlotPanel::exportFailed, this, &LabPage::showFailure);
     connect(limits, &PaintedPanel::exportFailed, this, &LabPage::showFailure);
+    connect(card->page(), &PaintedPanel::exportFailed, this, &LabPage::showFailure);
 }
 
 void LabPage::connectSweep()
 {
-    connect(map, &SweepMapPanel::cellChosen, trials, &SweepTrialsPanel::showCell);
+    connect(map, &SweepMapPanel::cellChosen, this, [this](const SweepCellKey& cell) {
+        trials->showCell(cell);
+        if (!trials->chosenTrial()) // its first trial is opened with it
+            trials->trialsView()->selectRow(0);
+    });
     connect(trials, &SweepTrialsPanel::trialChosen, this, &LabPage::showTrial);
     connect(map, &PaintedPanel::exportFailed, this, &LabPage::showFailure);
     connect(trials, &SweepTrialsPanel::exportFailed, this, &LabPage::showFailure);
-}
-
-void LabPage::showSweep(LabKind kind, const std::shared_ptr<const SweepReport>& report)
-{
-    m_sweeps[kind].report = report;
-    if (kind != panel->form().kind())
-        return;
-    map->setReport(report);
-    trials->setReport(report);
-    if (report == nullptr)
-        return;
-    panel->planTable().setSweep(*report);
-    if (!report->trials.empty())
-        panel->setNotes(notesOf(*report));
-}
-
-void LabPage::showTrial(std::size_t index)
-{
-    const KnownSweep& known = m_sweeps[panel->form().kind()];
-    if (known.report == nullptr || index >= known.report->trials.size())
-        return;
-    const SweepTrial& trial = known.report->trials[index];
-    prompt->setTrial(trial);
-    prompt->setPromptMissing(isRunning() ? tr("Made again between two trials.")
-                                         : tr("Being made again."));
-    m_promptId = m_session.makePrompt(known.request, trial);
-}
-
-void LabPage::show(const TrialPrompt& answer)
-{
-    if (!answer.missing.empty()) {
-        prompt->setPromptMissing(QString::fromStdString(answer.missing));
-        return;
-    }
-    ShownPrompt shown;
-    shown.text = answer.text;
-    for (const TrialPrompt::Range& range : answer.statements)
-        shown.statements.push_back({range.begin, range.end});
-    shown.question = {answer.question.begin, answer.question.end};
-    shown.controlTokens = answer.controlTokens;
-    shown.tokens = answer.trial.promptTokens;
-    prompt->setPrompt(shown);
 }
 
 void LabPage::setRecordFolder(const QString& folder)
@@ -203,6 +181,7 @@ void LabPage::showModel(const ModelDescription& model)
     map->clear();
     trials->clear();
     prompt->clear();
+    card->clear();
     for (PlotPanel* plot : {static_cast<PlotPanel*>(positions), static_cast<PlotPanel*>(difference),
                             static_cast<PlotPanel*>(firstToken),
                             static_cast<PlotPanel*>(decodeStep), static_cast<PlotPanel*>(use)})
@@ -272,6 +251,7 @@ void LabPage::start()
     }
     if (const auto* sweep = std::get_if<SweepSettings>(&m_runningRequest.experiment)) {
         m_sweeps[m_runningKind].request = sweep->request;
+        m_sweeps[m_runningKind].recordPath = m_runningRequest.recordPath;
         map->clearChosen();
         prompt->clear();
     }
@@ -297,9 +277,8 @@ void LabPage::cancel()
 
 void LabPage::showKind(LabKind kind)
 {
-    const auto index = static_cast<int>(kind);
-    results->setCurrentIndex(std::min(index, results->count() - 1));
-    headers->setCurrentIndex(std::min(index, headers->count() - 1));
+    results->setCurrentIndex(viewOf(kind));
+    headers->setCurrentIndex(viewOf(kind));
     // One experiment runs at a time: another form shows only that it waits.
     if (isRunning()) {
         panel->setState(panel->list().state(m_runningKind));
@@ -365,9 +344,11 @@ void LabPage::show(const ExperimentPlanned& planned, std::uint64_t id)
     if (sweep == nullptr || (isRunning() && kind == m_runningKind))
         return;
     // A map that was measured stays until another is started.
-    const auto& known = m_sweeps[kind].report;
-    if (known == nullptr || known->trials.empty())
+    const KnownSweep& known = m_sweeps[kind];
+    if (known.report == nullptr || known.report->trials.empty())
         showSweep(kind, planned.plan.sweep);
+    else if (known.recordPath == planned.request.recordPath && !known.recordPath.empty())
+        panel->planTable().setSweep(*known.report); // Start goes on with its record
 }
 
 void LabPage::show(const ExperimentStarted& started)
@@ -377,7 +358,7 @@ void LabPage::show(const ExperimentStarted& started)
     for (const std::string& note : started.notes)
         notes.push_back({LabNote::Kind::Plain, QString::fromStdString(note)});
     panel->setNotes(std::move(notes));
-    if (!started.request.recordPath.empty() && m_runningKind != LabKind::Limits)
+    if (!started.request.recordPath.empty())
         Q_EMIT recordingChanged(
             tr("recording %1")
                 .arg(QFileInfo(QString::fromStdString(started.request.recordPath)).fileName()));
@@ -425,67 +406,6 @@ void LabPage::show(const ExperimentFailed& failure)
 void LabPage::showFailure(const QString& message)
 {
     panel->setNotes({{LabNote::Kind::Bad, message}});
-}
-
-void LabPage::showPart(const LabNews& news)
-{
-    if (const auto* begun = std::get_if<PositionsBegun>(&news)) {
-        positions->begin(*begun);
-        difference->begin(*begun);
-        difference->setVisible(positions->numSeries() == 2);
-    } else if (const auto* scored = std::get_if<PositionsScored>(&news)) {
-        positions->add(*scored);
-        difference->add(*scored);
-    } else if (const auto* row = std::get_if<FirstTokenRow>(&news))
-        firstToken->add(*row);
-    else if (const auto* step = std::get_if<DecodeStepRow>(&news))
-        decodeStep->add(*step);
-    else if (const auto* segment = std::get_if<UseSegment>(&news))
-        use->add(*segment);
-    else if (const auto* trial = std::get_if<SweepTrialDone>(&news))
-        showSweep(m_runningKind, trial->report);
-}
-
-void LabPage::showReport(const ExperimentReport& report)
-{
-    if (const auto* one = std::get_if<std::shared_ptr<const PositionsReport>>(&report)) {
-        positions->setReport(*one);
-        difference->setReport(*one);
-    } else if (const auto* latency = std::get_if<std::shared_ptr<const LatencyReport>>(&report)) {
-        firstToken->setReport(*latency);
-        decodeStep->setReport(*latency);
-    } else if (const auto* used = std::get_if<std::shared_ptr<const UseReport>>(&report))
-        use->setReport(*used);
-    else if (const auto* costs = std::get_if<std::shared_ptr<const LimitsReport>>(&report))
-        limits->setReport(*costs);
-    else if (const auto* sweep = std::get_if<std::shared_ptr<const SweepReport>>(&report))
-        showSweep(m_runningKind, *sweep);
-}
-
-QString LabPage::figureOf(const ExperimentReport& report) const
-{
-    if (const auto* one = std::get_if<std::shared_ptr<const PositionsReport>>(&report)) {
-        const PositionsSeries& first = (*one)->series.front();
-        return (first.behaves() ? tr("behaves, %1") : tr("rises %1")).arg(signedNats(first.rise()));
-    }
-    if (const auto* latency = std::get_if<std::shared_ptr<const LatencyReport>>(&report)) {
-        double longest = 0.0;
-        for (const FirstTokenRow& row : (*latency)->firstToken)
-            if (!row.isSkipped())
-                longest = row.bestSeconds;
-        return secondsText(longest);
-    }
-    if (const auto* used = std::get_if<std::shared_ptr<const UseReport>>(&report))
-        return tr("%1 nats").arg(signedNats((*used)->gain.mean));
-    if (const auto* sweep = std::get_if<std::shared_ptr<const SweepReport>>(&report)) {
-        const EffectiveLength& length = (*sweep)->absolute;
-        return length.isDecided() ? tr("effective %1").arg(countText(length.tokens))
-                                  : tr("undecided");
-    }
-    if (const auto* costs = std::get_if<std::shared_ptr<const LimitsReport>>(&report))
-        if ((*costs)->budget && !(*costs)->budget->isUnbounded)
-            return tr("fits %1").arg(countText((*costs)->budget->longestContext));
-    return {};
 }
 
 } // namespace kvscope

@@ -22,6 +22,7 @@ class FirstTokenPlot;
 class LabPanel;
 class LimitsPanel;
 class PositionsPlot;
+class ReportCardView;
 class SweepMapPanel;
 class SweepPromptPanel;
 class SweepTrialsPanel;
@@ -50,6 +51,7 @@ public:
     SweepMapPanel* map = nullptr;
     SweepTrialsPanel* trials = nullptr; ///< in docks of their own
     SweepPromptPanel* prompt = nullptr;
+    ReportCardView* card = nullptr;
 
     void showModel(const ModelDescription& model);
     void showEvent(const LabEvent& event);
@@ -106,6 +108,7 @@ private:
     {
         std::shared_ptr<const SweepReport> report;
         SweepRequest request;
+        std::string recordPath; ///< empty: not recorded
     };
     std::map<LabKind, KnownSweep> m_sweeps;
     std::uint64_t m_promptId = 0; ///< the newest asked for

@@ -12,6 +12,7 @@
 #include "widgets/message_bar.h"
 #include "widgets/rings_panel.h"
 #include "widgets/status_strip.h"
+#include "widgets/theme.h"
 #include "widgets/token_selection.h"
 
 #include <QAction>
@@ -39,6 +40,8 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
     buildActions();
     statusBar()->addWidget(m_panels->status, 1);
     statusBar()->addPermanentWidget(m_recording = new QLabel);
+    m_recording->setContentsMargins(spacing::kStep, 0, spacing::kWide, 0);
+    m_recording->setObjectName("recording");
     statusBar()->setSizeGripEnabled(false);
     m_panels->chat->setSettings(m_settings.chat());
     connectEngine();
@@ -110,7 +113,11 @@ void MainWindow::connectLab()
     connect(m_lab, &LabPage::runningChanged, this, &MainWindow::updateActions);
     connect(m_lab, &LabPage::kindChosen, this, &MainWindow::raiseFor);
     connect(m_lab, &LabPage::recordingChanged, this, [this](const QString& text) {
-        m_recording->setText(text.isEmpty() ? QString() : QStringLiteral("\u25cf ") + text);
+        constexpr int kWidest = 300; // a long name leaves the strip beside it its room
+        const QString shown = text.isEmpty() ? QString() : QStringLiteral("\u25cf ") + text;
+        m_recording->setText(
+            m_recording->fontMetrics().elidedText(shown, Qt::ElideMiddle, kWidest));
+        m_recording->setToolTip(text);
         QPalette colors = palette();
         colors.setColor(QPalette::WindowText, Theme::current().bad);
         m_recording->setPalette(colors);

@@ -103,6 +103,11 @@ private:
     void chooseTheme(ThemeChoice choice);
     void showAbout();
     void updateActions();
+    void askForText();
+    // main_window_panels.cpp
+    QDockWidget* focusedDock() const; ///< null where no panel has the focus
+    void exportFocused();
+    void showPanelHelp();
     // main_window_open.cpp
     OpenChoice usualChoice() const;
     QString currentPath() const;

@@ -1,3 +1,4 @@
+#include "app/dropped_text.h"
 #include "app/lab_page.h"
 #include "app/live_panels.h"
 #include "app/main_window.h"
@@ -11,6 +12,7 @@
 #include <QActionGroup>
 #include <QApplication>
 #include <QDockWidget>
+#include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
 #include <QMenuBar>
@@ -65,6 +67,8 @@ void MainWindow::buildFileMenu()
     fillRecentMenu();
     addTo(menu, tr("File &doctor…"), {}, [this] { showFileDoctor(); });
     menu->addSeparator();
+    addTo(menu, tr("&Export view…"), tr("Ctrl+E"), [this] { exportFocused(); });
+    menu->addSeparator();
     addTo(menu, tr("&Quit"), QKeySequence::Quit, [this] { close(); });
 }
 
@@ -99,7 +103,16 @@ void MainWindow::buildChatMenu()
     // Esc itself is handled by the window, since it also clears the selection.
     m_stop = addTo(menu, tr("&Stop"), tr("Ctrl+."), [chat] { chat->stop(); });
     menu->addSeparator();
+    addTo(menu, tr("Attach &text file…"), {}, [this] { askForText(); });
     addTo(menu, tr("Raw &prompt…"), {}, [chat] { chat->showRawPrompt(); });
+}
+
+void MainWindow::askForText()
+{
+    const QString path = QFileDialog::getOpenFileName(this, tr("Attach a text file to the message"),
+                                                      {}, tr("Text (*.txt *.md);;All files (*)"));
+    if (!path.isEmpty())
+        m_textReader->read(path);
 }
 
 void MainWindow::buildViewMenu()
@@ -165,6 +178,8 @@ void MainWindow::buildLabMenu()
 void MainWindow::buildHelpMenu()
 {
     QMenu* menu = menuBar()->addMenu(tr("&Help"));
+    addTo(menu, tr("Help for this &panel"), QKeySequence::HelpContents,
+          [this] { showPanelHelp(); });
     addTo(menu, tr("&About kvscope"), {}, [this] { showAbout(); });
 }
 

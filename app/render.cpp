@@ -3,12 +3,16 @@
 #include "engine/base/errors.h"
 #include "engine/lab/report_card_html.h"
 #include "engine/lab/report_card_json.h"
+#include "engine/lab/report_json.h"
+#include "engine/lab/sweep_replay.h"
 #include "widgets/report_card_painter.h"
+#include "widgets/sweep_export.h"
 
 #include <QFileInfo>
 #include <QSaveFile>
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -21,11 +25,9 @@ using RenderResult = std::optional<QString>;
 
 RenderResult saveHtml(const QString& path, const ReportCard& card)
 {
-    const std::string html =
-        cardHtml(card, [](const CardPlot& plot) { return cardPlotSvg(plot).toStdString(); });
+    const QByteArray html = cardPage(card);
     QSaveFile file(path);
-    if (!file.open(QIODevice::WriteOnly) ||
-        file.write(html.data(), static_cast<qint64>(html.size())) < 0 || !file.commit())
+    if (!file.open(QIODevice::WriteOnly) || file.write(html) != html.size() || !file.commit())
         return QStringLiteral("%1 was not written: %2.").arg(path, file.errorString());
     return std::nullopt;
 }
@@ -46,24 +48,84 @@ RenderResult renderCard(const RecordJson& json, const QString& path)
     return QStringLiteral("%1: a card is drawn as .pdf, .png, .svg or .html").arg(path);
 }
 
-/// A kind of value, by its `schema`.
+/// What was measured with what: the values of these fields, as far as they are there.
+QString recipeFrom(const RecordJson& json)
+{
+    constexpr std::array kFields{"model", "device", "compute", "dtype", "rope", "threads", "seed"};
+    QStringList parts;
+    for (const char* field : kFields) {
+        RecordJson value = json.value(field, RecordJson());
+        if (value.is_object()) // a record's model, beside its hash
+            value = value.value("name", RecordJson());
+        if (value.is_string() && std::string_view(field) == "model")
+            parts.append(QFileInfo(QString::fromStdString(value.get<std::string>())).fileName());
+        else if (value.is_string())
+            parts.append(QString::fromStdString(value.get<std::string>()));
+        else if (value.is_number_integer())
+            parts.append(
+                QStringLiteral("%1 %2").arg(QLatin1String(field)).arg(value.get<std::int64_t>()));
+    }
+    return parts.join(QStringLiteral(", ")).left(400);
+}
+
+RenderResult renderSweep(const SweepReport& report, const RecordJson& recipe, const QString& path)
+{
+    // A cell takes about 100 by 60 pixels, twice over: the picture stays below 400 MiB.
+    constexpr std::size_t kMostEntries = 64;
+    if (report.columns.size() > kMostEntries || report.depths.size() > kMostEntries)
+        return QStringLiteral("a map of more than %1 lengths or depths is not drawn")
+            .arg(kMostEntries);
+    return renderSweepMap(report, path, recipeFrom(recipe));
+}
+
+RenderResult renderSweepResult(const RecordJson& json, const QString& path)
+{
+    return renderSweep(sweepFrom(json), json, path);
+}
+
+/// A kind of value, by the texts that one of its fields may have.
 struct Renderer
 {
-    std::string_view schema;
+    const char* field;
+    std::string_view value;
     RenderResult (*render)(const RecordJson& json, const QString& path);
 };
 
-constexpr std::array kRenderers{Renderer{kReportCardSchema, renderCard}};
+/// A sweep is what `kvscope-cli needle` and `passkey` print with --json.
+constexpr std::array kRenderers{Renderer{"schema", kReportCardSchema, renderCard},
+                                Renderer{"experiment", "needle", renderSweepResult},
+                                Renderer{"experiment", "needle-pairs", renderSweepResult},
+                                Renderer{"experiment", "passkey", renderSweepResult}};
 
 RenderResult render(const RecordJson& json, const QString& path)
 {
     for (const Renderer& renderer : kRenderers)
-        if (json.value("schema", RecordJson()) == renderer.schema)
+        if (json.value(renderer.field, RecordJson()) == renderer.value)
             return renderer.render(json, path);
-    return QStringLiteral("this JSON is nothing that can be drawn (its schema is no known one)");
+    return QStringLiteral("this JSON is nothing that can be drawn (it is neither a card nor the "
+                          "result of needle or passkey)");
+}
+
+RenderResult renderPath(const QString& json, const QString& picture)
+{
+    if (!json.endsWith(QLatin1String(".jsonl"), Qt::CaseInsensitive))
+        return render(readCardFile(json.toStdString()), picture);
+    const RunRecordContent record = readRunRecord(json.toStdString());
+    return renderSweep(recordedSweep(record), record.header, picture);
 }
 
 } // namespace
+
+QByteArray cardPage(const ReportCard& card)
+{
+    return QByteArray::fromStdString(
+        cardHtml(card, [](const CardPlot& plot) { return cardPlotSvg(plot).toStdString(); }));
+}
+
+QByteArray cardText(const ReportCard& card)
+{
+    return QByteArray::fromStdString(cardJson(card).dump(2)) + '\n';
+}
 
 int renderFile(const QString& json, const QStringList& pictures, std::ostream& err)
 {
@@ -72,7 +134,7 @@ int renderFile(const QString& json, const QStringList& pictures, std::ostream& e
         return 2;
     }
     try {
-        const RenderResult error = render(readCardFile(json.toStdString()), pictures.first());
+        const RenderResult error = renderPath(json, pictures.first());
         if (!error)
             return 0;
         err << "error: " << error->toStdString() << '\n';

@@ -1,6 +1,7 @@
 #include "widgets/export_menu.h"
 
 #include "widgets/fonts.h"
+#include "widgets/svg_writer.h"
 #include "widgets/theme.h"
 
 #include <QAction>
@@ -15,7 +16,6 @@
 #include <QPdfWriter>
 #include <QSaveFile>
 #include <QStandardPaths>
-#include <QSvgGenerator>
 
 #include <cmath>
 #include <utility>
@@ -152,23 +152,12 @@ std::optional<QString> savePdf(const QString& path, const ExportSource& source)
 
 std::optional<QString> saveSvg(const QString& path, const ExportSource& source)
 {
-    QSaveFile file(path);
-    if (!file.open(QIODevice::WriteOnly))
-        return failure(path, file.errorString());
+    SvgWriter writer(wholeSize(source), source.name, source.caption);
     {
-        QSvgGenerator writer;
-        writer.setOutputDevice(&file);
-        writer.setResolution(static_cast<int>(kPixelsPerInch));
-        writer.setSize(wholeSize(source).toSize());
-        writer.setViewBox(QRectF(QPointF(0, 0), wholeSize(source)));
-        writer.setTitle(source.name);
-        writer.setDescription(source.caption);
-        QPainter painter;
-        if (!painter.begin(&writer))
-            return failure(path, file.errorString());
+        QPainter painter(&writer);
         paintWhole(painter, source);
     }
-    return committed(file, path);
+    return saveBytes(path, writer.svg());
 }
 
 std::optional<QString> saveCsv(const QString& path, const ExportSource& source)

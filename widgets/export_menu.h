@@ -26,7 +26,7 @@ struct ExportSource
     std::function<void(QPainter&, const QRectF&, const Theme&)> paint;
     std::function<QString()> csv;
     std::function<QByteArray()> json;
-    /// Whether paint() does without clipping, which Qt 6.4's SVG writer leaves out.
+    /// Whether its menu offers SVG, a shape a mark: what is drawn of shapes and text.
     bool hasSvg = false;
 };
 

@@ -91,9 +91,11 @@ QString labTitle(LabKind kind)
     case LabKind::Needle:
         return LabExperimentList::tr("Needle");
     case LabKind::Passkey:
+        return LabExperimentList::tr("Passkey");
+    case LabKind::Card:
         break;
     }
-    return LabExperimentList::tr("Passkey");
+    return LabExperimentList::tr("Report card");
 }
 
 LabExperimentList::LabExperimentList(QWidget* parent)

@@ -8,11 +8,11 @@
 
 namespace kvscope {
 
-/// The experiments of the lab, in the order of the claims.
-enum class LabKind { Limits, Positions, Latency, Use, Needle, Passkey };
-inline constexpr std::array<LabKind, 6> kLabKinds{LabKind::Limits,  LabKind::Positions,
-                                                  LabKind::Latency, LabKind::Use,
-                                                  LabKind::Needle,  LabKind::Passkey};
+/// The experiments of the lab, in the order of the claims; last the card of all five.
+enum class LabKind { Limits, Positions, Latency, Use, Needle, Passkey, Card };
+inline constexpr std::array<LabKind, 7> kLabKinds{
+    LabKind::Limits, LabKind::Positions, LabKind::Latency, LabKind::Use,
+    LabKind::Needle, LabKind::Passkey,   LabKind::Card};
 QString labTitle(LabKind kind);
 
 enum class LabState { NotRun, Running, Paused, Done, Stopped, Failed };

@@ -32,6 +32,12 @@ QPushButton* button(const QString& text, const char* kind)
     return made;
 }
 
+/// What is not arithmetic or a page of its own is kept as a record.
+bool canBeRecorded(LabKind kind)
+{
+    return kind != LabKind::Limits && kind != LabKind::Card;
+}
+
 } // namespace
 
 LabPanel::LabPanel(QWidget* parent)
@@ -150,7 +156,7 @@ ExperimentRequest LabPanel::request() const
     ExperimentRequest request;
     request.experiment = m_form->experiment(kind);
     request.seed = m_form->seed(kind);
-    if (kind != LabKind::Limits && m_isRecorded->isChecked())
+    if (canBeRecorded(kind) && m_isRecorded->isChecked())
         request.recordPath = m_record->text().trimmed().toStdString();
     return request;
 }
@@ -255,7 +261,7 @@ void LabPanel::showKind(LabKind kind)
     m_form->showKind(kind);
     m_hasPlan = false;
     m_plan->clear();
-    m_isRecorded->parentWidget()->setVisible(kind != LabKind::Limits);
+    m_isRecorded->parentWidget()->setVisible(canBeRecorded(kind));
     showSummary();
     Q_EMIT kindChosen(kind);
     Q_EMIT planWanted();

@@ -56,6 +56,7 @@ LabPlanForm::LabPlanForm(QWidget* parent)
     buildCosts();
     buildLosses();
     buildSweeps();
+    buildCard();
     showKind(LabKind::Limits);
 }
 
@@ -130,6 +131,19 @@ void LabPlanForm::buildSweeps()
                       tr("The reference's question states the key: marked in every result"));
 }
 
+void LabPlanForm::buildCard()
+{
+    LabForm* card = add(LabKind::Card);
+    card->addNumber("length", tr("Tokens"), 0, 0, kMost, tr("what it is made for"));
+    card->setHint("length", tr("The length that the five claims are about"));
+    card->addNumber("limit", tr("First token, s"), 30, 1, 1000000);
+    card->setHint("limit", tr("Seconds that a prompt of the length may take to its first token"));
+    card->addNumber("chunk", tr("Chunk"), 512, 1, kMost);
+    card->addCheck("thorough", tr("More lengths, each several times"),
+                   tr("Otherwise at most 2,048 tokens unless they are typed, in minutes instead "
+                      "of an hour"));
+}
+
 void LabPlanForm::showKind(LabKind kind)
 {
     m_kind = kind;
@@ -172,6 +186,9 @@ Experiment LabPlanForm::experiment(LabKind kind) const
         return UseExperiment{{from.text("text"), from.number("length")},
                              from.number("segments"),
                              from.number("chunk")};
+    case LabKind::Card:
+        return CardExperiment{from.number("length"), static_cast<double>(from.number("limit")),
+                              !from.isChecked("thorough"), from.number("chunk")};
     case LabKind::Needle:
     case LabKind::Passkey:
         break;

@@ -43,6 +43,7 @@ private:
     void buildLosses();
     void buildCosts();
     void buildSweeps();
+    void buildCard();
 
     LabKind m_kind = LabKind::Limits;
     std::map<LabKind, LabForm*> m_forms;

@@ -4,6 +4,7 @@
 #include "widgets/number_format.h"
 #include "widgets/theme.h"
 
+#include <QFontMetricsF>
 #include <QPainter>
 
 #include <algorithm>
@@ -16,12 +17,24 @@ constexpr double kRow = spacing::kDenseRow;
 constexpr double kPadding = 6.0;
 constexpr qsizetype kMostRows = 8; ///< then "and 3 more"
 
-/// Tokens as the plan says them: exact below 100,000, then in thousands.
+/// Tokens as the plan says them: exact below 100,000, then in thousands, then in millions.
 QString tokensText(std::int64_t tokens)
 {
     constexpr std::int64_t kExact = 100'000;
-    return tokens < kExact ? countText(tokens)
-                           : LabPlanTable::tr("%1 k").arg(countText(tokens / 1000));
+    constexpr std::int64_t kThousands = 10'000'000;
+    if (tokens < kExact)
+        return countText(tokens);
+    return tokens < kThousands ? LabPlanTable::tr("%1 k").arg(countText(tokens / 1000))
+                               : LabPlanTable::tr("%1 M").arg(countText(tokens / 1'000'000));
+}
+
+/// What a reason takes at a width; it is wrapped, not cut.
+int reasonHeight(const QString& reason, double width)
+{
+    const QRectF box = QFontMetricsF(uiFont(TextSize::Secondary))
+                           .boundingRect(QRectF(0, 0, std::max(40.0, width), 10000),
+                                         Qt::AlignLeft | Qt::TextWordWrap, reason);
+    return static_cast<int>(std::ceil(box.height())) + 2;
 }
 
 bool isRefused(const QString& label)
@@ -35,7 +48,9 @@ LabPlanTable::LabPlanTable(QWidget* parent)
     : PaintedPanel(QStringLiteral("plan"), tr("Plan"), parent)
 {
     setDescription(tr("what will be run"));
-    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    policy.setHeightForWidth(true);
+    setSizePolicy(policy);
 }
 
 void LabPlanTable::showTable(const SnapshotTable& table, const QStringList& reasons)
@@ -77,14 +92,14 @@ void LabPlanTable::setPlan(const ExperimentPlan& plan)
 void LabPlanTable::setSweep(const SweepReport& report)
 {
     SnapshotTable table;
-    table.columns = {QString(), tr("Cells"), tr("Trials"), tr("Tokens")};
+    table.columns = {tr("controls too"), tr("Cells"), tr("Trials"), tr("Tokens")};
     const auto add = [&](const QString& label, const SweepAmount& amount) {
         if (amount.cells > 0 || amount.trials > 0)
             table.rows.append({label, countText(amount.cells), countText(amount.trials),
                                tokensText(amount.tokens)});
     };
     const SweepProgress& progress = report.progress;
-    add(tr("Done, controls too"), progress.done);
+    add(tr("Done"), progress.done);
     add(tr("Running"), progress.running);
     add(tr("Queued"), progress.queued);
     add(tr("\u2715 Cannot fit"), progress.cannotFit);
@@ -103,8 +118,16 @@ void LabPlanTable::clear()
 
 QSize LabPlanTable::sizeHint() const
 {
+    return {260, heightForWidth(260)};
+}
+
+int LabPlanTable::heightForWidth(int width) const
+{
     const auto lines = m_table.rows.isEmpty() ? 0 : m_table.rows.size() + 1;
-    return {260, static_cast<int>(kRow * static_cast<double>(lines + m_reasons.size())) + 2};
+    int height = static_cast<int>(kRow * static_cast<double>(lines)) + 2;
+    for (const QString& reason : m_reasons)
+        height += reasonHeight(reason, width - 2 * kPadding);
+    return height;
 }
 
 void LabPlanTable::paintTo(QPainter& painter, const QRectF& area, const Theme& theme) const
@@ -138,9 +161,10 @@ void LabPlanTable::paintTo(QPainter& painter, const QRectF& area, const Theme& t
     painter.setFont(uiFont(TextSize::Secondary));
     painter.setPen(theme.bad);
     for (const QString& reason : m_reasons) {
-        paintElided(painter, QRectF(area.left() + kPadding, y, area.width() - 2 * kPadding, kRow),
-                    Qt::AlignLeft | Qt::AlignVCenter, reason);
-        y += kRow;
+        const double height = reasonHeight(reason, area.width() - 2 * kPadding);
+        painter.drawText(QRectF(area.left() + kPadding, y + 2, area.width() - 2 * kPadding, height),
+                         Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, reason);
+        y += height;
     }
     painter.setPen(QPen(theme.line, 1));
     painter.setBrush(Qt::NoBrush);

@@ -23,6 +23,8 @@ public:
     SnapshotTable exportTable() const override { return m_table; }
 
     QSize sizeHint() const override;
+    bool hasHeightForWidth() const override { return true; }
+    int heightForWidth(int width) const override;
     QSize minimumSizeHint() const override { return {180, sizeHint().height()}; }
 
 protected:

@@ -36,6 +36,7 @@ ExportSource PaintedPanel::exportSource() const
         paintTo(painter, area, theme);
     };
     source.csv = [this] { return csv(); };
+    source.hasSvg = true;
     extendExport(source);
     return source;
 }

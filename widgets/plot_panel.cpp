@@ -298,6 +298,7 @@ ExportSource PlotPanel::exportSource()
         paintTo(painter, area, theme);
     };
     source.csv = [this] { return csv(); };
+    source.hasSvg = true;
     return source;
 }
 

@@ -6,8 +6,14 @@
 #include "widgets/report_card_text.h"
 #include "widgets/theme.h"
 
+#include <QAction>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenu>
 #include <QPaintEvent>
 #include <QPainter>
+#include <QSaveFile>
+#include <QStandardPaths>
 
 #include <algorithm>
 #include <utility>
@@ -44,7 +50,41 @@ void ReportCardPage::paintTo(QPainter& painter, const QRectF& area, const Theme&
         return paintReportCard(painter, area, *m_card);
     painter.fillRect(area, theme.panel);
     paintEmptyState(painter, area, theme, tr("No card yet."),
-                    tr("Measure the five claims, or open a card that was saved."));
+                    tr("Press Start: what is accepted, fits, is in time, behaves and is used "
+                       "is measured at one length."));
+}
+
+void ReportCardPage::setSpellers(Speller html, Speller json)
+{
+    m_html = std::move(html);
+    m_json = std::move(json);
+}
+
+std::optional<QString> ReportCardPage::saveHtml(const QString& path) const
+{
+    const QByteArray page = m_html(*m_card);
+    QSaveFile file(path);
+    if (file.open(QIODevice::WriteOnly) && file.write(page) == page.size() && file.commit())
+        return std::nullopt;
+    return tr("%1 was not written: %2.").arg(QFileInfo(path).fileName(), file.errorString());
+}
+
+void ReportCardPage::extendContextMenu(QMenu& menu)
+{
+    if (!m_card || !m_html)
+        return;
+    connect(menu.addAction(tr("Export HTML\u2026")), &QAction::triggered, this, [this] {
+        const QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
+        const QString path = QFileDialog::getSaveFileName(
+            this, tr("Export HTML"), folder + QStringLiteral("/report-card.html"),
+            tr("HTML pages (*.html)"));
+        if (path.isEmpty())
+            return;
+        if (const auto error = saveHtml(path))
+            Q_EMIT exportFailed(*error);
+        else
+            Q_EMIT exported(path);
+    });
 }
 
 SnapshotTable ReportCardPage::exportTable() const
@@ -64,8 +104,14 @@ QSize ReportCardPage::sizeHint() const
 
 void ReportCardPage::extendExport(ExportSource& source) const
 {
-    if (m_card)
-        source = cardExportSource(m_card);
+    if (!m_card) { // an empty page is nothing to keep
+        source.paint = {};
+        source.csv = {};
+        return;
+    }
+    source = cardExportSource(m_card);
+    if (m_json)
+        source.json = [card = m_card, spell = m_json] { return spell(*card); };
 }
 
 void ReportCardPage::paintEvent(QPaintEvent* /*event*/)

@@ -5,7 +5,9 @@
 
 #include <QScrollArea>
 
+#include <functional>
 #include <memory>
+#include <optional>
 
 namespace kvscope {
 
@@ -18,6 +20,13 @@ public:
     /// \param card  null: the empty state
     void setCard(std::shared_ptr<const ReportCard> card);
     const ReportCard* card() const { return m_card.get(); }
+    /// How a card is spelt as HTML and as JSON, which widgets do not know; without, there is no
+    /// such export.
+    using Speller = std::function<QByteArray(const ReportCard&)>;
+    void setSpellers(Speller html, Speller json);
+    /// Writes the card as one HTML page. \returns the sentence for the person, if it was not
+    /// written  \pre there is a card and its speller
+    std::optional<QString> saveHtml(const QString& path) const;
 
     void paintTo(QPainter& painter, const QRectF& area, const Theme& theme) const override;
     SnapshotTable exportTable() const override;
@@ -27,10 +36,13 @@ public:
 
 protected:
     void extendExport(ExportSource& source) const override;
+    void extendContextMenu(QMenu& menu) override;
     void paintEvent(QPaintEvent* event) override;
 
 private:
     std::shared_ptr<const ReportCard> m_card;
+    Speller m_html;
+    Speller m_json;
 };
 
 /// The card's page in the window: scrolled where it is higher than the view.

@@ -127,7 +127,10 @@ void SweepMapPainter::paintEffectiveLengths(QRectF& line) const
     if (m_report.relative.threshold > 0)
         say(tr("relative, %1 %").arg(percentText(m_report.relative.threshold)), m_report.relative);
     else
-        paintFact(line, tr("relative"), missingText(), tr("wants the oracle's score"));
+        paintFact(line, tr("relative"), missingText(),
+                  m_report.oracle.score.trials > 0
+                      ? tr("nothing was found even with the fact alone")
+                      : tr("wants the oracle's score"));
 }
 
 void SweepMapPainter::paintWrongAnswers() const

@@ -35,6 +35,6 @@ PositionsReport positionsFrom(const RecordJson& json); ///< without the nll of e
 LatencyReport latencyFrom(const RecordJson& json);
 UseReport useFrom(const RecordJson& json);
 PeakReport peakFrom(const RecordJson& json);
-SweepReport sweepFrom(const RecordJson& json); ///< of a needle record's end; without its trials
+SweepReport sweepFrom(const RecordJson& json); ///< of a sweep's end; without items and trials
 
 } // namespace kvscope

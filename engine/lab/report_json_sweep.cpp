@@ -1,7 +1,8 @@
-// A sweep's summary out of its record, as far as a card shows it: trials are left out.
+// A sweep's summary out of its record or of what a command printed: trials are left out.
 
 #include "engine/lab/report_json.h"
 #include "engine/lab/strict_fields.h"
+#include "engine/lab/sweep.h"
 
 #include <array>
 
@@ -11,6 +12,7 @@ namespace {
 constexpr std::size_t kMostItems = 1000;
 constexpr std::size_t kMostText = 2000;
 constexpr std::array<const char*, 3> kVerdicts{"passes", "fails", "undecided"};
+constexpr std::array<const char*, 4> kStates{"queued", "running", "done", "cannot_fit"};
 
 Proportion proportionFrom(const RecordJson& json)
 {
@@ -31,27 +33,54 @@ PassVerdict verdictFrom(const RecordJson& json)
     return static_cast<PassVerdict>(strictChoice(json, "verdict", kVerdicts));
 }
 
+/// How far a cell is and how its answers came out. A card does not ask for it, so where it is not
+/// said the cell is done as soon as it has trials.
+void takeDetails(SweepCell& cell, const RecordJson& json)
+{
+    cell.state = cell.score.trials > 0 ? CellState::Done : CellState::Queued;
+    if (json.contains("state"))
+        cell.state = static_cast<CellState>(strictChoice(json, "state", kStates));
+    if (json.contains("planned"))
+        cell.plannedTrials = strictCount(json, "planned");
+    if (const auto kinds = json.find("kinds"); kinds != json.end())
+        for (std::size_t i = 0; i < kNumAnswerKinds; ++i)
+            cell.kinds.at(i) = strictCount(*kinds, kAnswerKindNames.at(i));
+    // Not a number, which JSON spells null, where an answer had no tokens.
+    if (const auto nll = json.find("mean_answer_nll"); nll != json.end() && !nll->is_null())
+        cell.meanAnswerNll = strictNumber(json, "mean_answer_nll");
+}
+
 SweepCell cellFrom(const RecordJson& json)
 {
     SweepCell cell;
     cell.score = proportionFrom(json);
     cell.interval = intervalFrom(json);
     cell.verdict = verdictFrom(json);
-    cell.state = cell.score.trials > 0 ? CellState::Done : CellState::Queued;
+    takeDetails(cell, json);
     return cell;
 }
 
-SweepColumn columnFrom(const RecordJson& json)
+std::vector<SweepCell> cellsFrom(const RecordJson& json, const char* key, std::size_t numDepths)
+{
+    std::vector<SweepCell> cells;
+    for (const RecordJson& cell : strictList(json, key, kMostItems))
+        cells.push_back(cellFrom(cell));
+    requireField(cells.size() == numDepths, std::string(key) + " are not one for each depth");
+    return cells;
+}
+
+SweepColumn columnFrom(const RecordJson& json, std::size_t numDepths)
 {
     SweepColumn column;
     column.tokens = strictCount(json, "tokens");
     column.isBeyondTrained = strictFlag(json, "beyond_trained");
     if (const RecordJson& reason = strictAt(json, "skip_reason"); !reason.is_null())
         column.skipReason = strictText(json, "skip_reason", kMostText);
-    for (const RecordJson& cell : strictList(json, "cells", kMostItems))
-        column.cells.push_back(cellFrom(cell));
+    column.cells = cellsFrom(json, "cells", numDepths);
     column.control = cellFrom(strictAt(json, "control"));
     column.pooled = cellFrom(strictAt(json, "pooled"));
+    if (json.contains("seconds_per_trial"))
+        column.secondsPerTrial = strictNumber(json, "seconds_per_trial");
     return column;
 }
 
@@ -87,10 +116,11 @@ SweepReport sweepFrom(const RecordJson& json)
     for (const RecordJson& depth : strictList(json, "depths", kMostItems))
         report.depths.push_back(strictNumber(depth));
     for (const RecordJson& column : strictList(json, "columns", kMostItems))
-        report.columns.push_back(columnFrom(column));
+        report.columns.push_back(columnFrom(column, report.depths.size()));
     report.oracle = cellFrom(strictAt(json, "oracle"));
-    for (const RecordJson& cell : strictList(json, "by_depth", kMostItems))
-        report.byDepth.push_back(cellFrom(cell));
+    if (json["oracle"].contains("tokens"))
+        report.oracleTokens = strictCount(json["oracle"], "tokens");
+    report.byDepth = cellsFrom(json, "by_depth", report.depths.size());
     report.endsAgainstMiddle = endsFrom(strictAt(json, "ends_against_middle"));
     const RecordJson& effective = strictAt(json, "effective_length");
     report.absolute = effectiveFrom(strictAt(effective, "absolute"));

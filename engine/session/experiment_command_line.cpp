@@ -123,6 +123,22 @@ void add(CommandLine& line, const OpenRequest& opened, const SweepSettings& swee
     line.number("--max-context", opened.contextLimit, 0);
 }
 
+void add(CommandLine& line, const OpenRequest& opened, const CardExperiment& card)
+{
+    const CardExperiment usual;
+    line.number("--length", card.tokens, usual.tokens);
+    if (card.isQuick)
+        line.flag("--quick");
+    if (card.limitSeconds != usual.limitSeconds) {
+        std::ostringstream seconds;
+        seconds << card.limitSeconds;
+        line.option("--limit-seconds", seconds.str());
+    }
+    line.number("--chunk", card.chunkTokens, usual.chunkTokens);
+    if (!opened.rotary.empty())
+        line.option("--rope", opened.rotary);
+}
+
 /// What kvscope-cli takes where none is given.
 std::uint64_t usualSeed(const Experiment& experiment)
 {
@@ -158,7 +174,8 @@ std::string experimentName(const Experiment& experiment)
             return "passkey";
         }
     }
-    constexpr std::array<const char*, 4> kNames{"limits", "positions", "latency", "use"};
+    // In the order of Experiment; a sweep's name was told above.
+    constexpr std::array kNames{"limits", "positions", "latency", "use", "needle", "report"};
     return kNames.at(experiment.index());
 }
 
@@ -191,7 +208,8 @@ std::string experimentCommandLine(const OpenRequest& opened, const ExperimentReq
         line.option("--tokenizer", opened.tokenizerFile);
     if (request.seed != usualSeed(request.experiment))
         line.option("--seed", std::to_string(request.seed));
-    const bool isRecorded = !std::holds_alternative<LimitsExperiment>(request.experiment);
+    const bool isRecorded = !std::holds_alternative<LimitsExperiment>(request.experiment) &&
+                            !std::holds_alternative<CardExperiment>(request.experiment);
     if (isRecorded && !request.recordPath.empty()) {
         line.option("--out", request.recordPath);
         // What is measured as one cannot be gone on with.

@@ -67,14 +67,25 @@ struct SweepSettings
     SweepRequest request;
 };
 
+/// The card: the five claims about one length.
+struct CardExperiment
+{
+    std::int64_t tokens = 0;    ///< 0: what the model is made for, at most 2,048 where quick
+    double limitSeconds = 30.0; ///< that the first token may take
+    bool isQuick = true;        ///< fewer lengths, each once: minutes instead of an hour
+    std::int64_t chunkTokens = 512;
+
+    bool operator==(const CardExperiment&) const = default;
+};
+
 using Experiment = std::variant<LimitsExperiment, PositionsExperiment, LatencyExperiment,
-                                UseExperiment, SweepSettings>;
+                                UseExperiment, SweepSettings, CardExperiment>;
 
 /// An experiment, and where it is kept.
 struct ExperimentRequest
 {
     Experiment experiment;
-    /// A JSON-lines record, see RunRecord; empty: nowhere. Limits are not recorded.
+    /// A JSON-lines record, see RunRecord; empty: nowhere. Limits and the card are not recorded.
     std::string recordPath;
     /// Goes on with a record of this very run where there is one; false: a record that is there
     /// is an error.
@@ -82,8 +93,8 @@ struct ExperimentRequest
     std::uint64_t seed = 0; ///< of everything random
 };
 
-/// "limits", "positions", "latency", "use", "needle", "needle-pairs", "passkey": the command of
-/// kvscope-cli, and what records call it.
+/// "limits", "positions", "latency", "use", "needle", "needle-pairs", "passkey", "report": the
+/// command of kvscope-cli, and what records call it.
 std::string experimentName(const Experiment& experiment);
 
 } // namespace kvscope

@@ -64,6 +64,7 @@ ExperimentReport runExperiment(ExperimentContext& context)
         }
         ExperimentReport operator()(const UseExperiment& one) { return runUse(context, one); }
         ExperimentReport operator()(const SweepSettings& one) { return runSweep(context, one); }
+        ExperimentReport operator()(const CardExperiment& one) { return runCard(context, one); }
     };
     return std::visit(Run{context}, context.request().experiment);
 }

@@ -16,6 +16,11 @@ ExperimentReport runPositions(ExperimentContext& context, const PositionsExperim
 ExperimentReport runLatency(ExperimentContext& context, const LatencyExperiment& experiment);
 ExperimentReport runUse(ExperimentContext& context, const UseExperiment& experiment);
 ExperimentReport runSweep(ExperimentContext& context, const SweepSettings& settings);
+ExperimentReport runCard(ExperimentContext& context, const CardExperiment& experiment);
+
+/// What a card measures, a row a part, with their tokens and estimated times.
+/// \throws ArgumentError for a number that is not positive
+std::vector<PlanRow> cardRows(const OpenModel& model, const CardExperiment& experiment);
 
 /// The empty map of a sweep on the open model, with what cannot be run.
 /// \throws EngineError as Sweep

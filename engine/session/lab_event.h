@@ -3,6 +3,7 @@
 #include "engine/lab/latency_report.h"
 #include "engine/lab/limits_report.h"
 #include "engine/lab/positions_report.h"
+#include "engine/lab/report_card_report.h"
 #include "engine/lab/sweep_report.h"
 #include "engine/lab/use_report.h"
 #include "engine/session/experiment_request.h"
@@ -114,7 +115,7 @@ struct TrialPrompt
 using ExperimentReport =
     std::variant<std::shared_ptr<const LimitsReport>, std::shared_ptr<const PositionsReport>,
                  std::shared_ptr<const LatencyReport>, std::shared_ptr<const UseReport>,
-                 std::shared_ptr<const SweepReport>>;
+                 std::shared_ptr<const SweepReport>, std::shared_ptr<const ReportCard>>;
 
 /// It ran to its end.
 struct ExperimentFinished

@@ -112,6 +112,15 @@ public:
 
     void operator()(const SweepSettings& settings);
 
+    void operator()(const CardExperiment& card)
+    {
+        for (const PlanRow& row : cardRows(m_model, card))
+            add(row);
+        m_plan.basis = m_model.timedPrefills.basis();
+        m_plan.notes.push_back("What was measured before is measured again: a card's numbers are "
+                               "of one moment.");
+    }
+
 private:
     /// Scoring is a prefill and a head; where none was timed, prefills stand for it.
     const TimedPrefills& scoring() const

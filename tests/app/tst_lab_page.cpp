@@ -11,9 +11,14 @@
 #include "widgets/lab_plan_form.h"
 #include "widgets/lab_plan_table.h"
 #include "widgets/lab_positions_plot.h"
+#include "widgets/report_card_view.h"
+#include "widgets/sweep_map_panel.h"
+#include "widgets/sweep_prompt_panel.h"
+#include "widgets/sweep_trials_panel.h"
 
 #include <QAction>
 #include <QDockWidget>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSettings>
@@ -159,6 +164,65 @@ private Q_SLOTS:
         QTRY_COMPARE_WITH_TIMEOUT(panel().list().state(LabKind::Latency), LabState::Done, 30000);
         QTRY_COMPARE(lab().firstToken->readout().rows.size(), std::size_t{3});
         QTRY_COMPARE(lab().decodeStep->readout().rows.size(), std::size_t{3});
+    }
+
+    void theReportCardIsMeasuredShownAndKept()
+    {
+        openReadingModel();
+        panel().list().choose(LabKind::Card);
+        panel().form().form(LabKind::Card).setNumber("length", 128);
+        panel().form().form(LabKind::Card).setNumber("chunk", 32);
+        QTRY_COMPARE(panel().planTable().exportTable().rows.size(), 4);
+        QTRY_VERIFY(panel().commandLine().command().contains("--length 128"));
+        QVERIFY(panel().commandLine().command().startsWith("kvscope-cli report "));
+        QCOMPARE(lab().results->currentWidget(), static_cast<QWidget*>(lab().card));
+        panel().startButton()->click();
+        QTRY_COMPARE_WITH_TIMEOUT(panel().list().state(LabKind::Card), LabState::Done, 60000);
+        QVERIFY(panel().list().figure(LabKind::Card).endsWith("of 5 hold"));
+        const ReportCardPage& page = *lab().card->page();
+        QVERIFY(page.card() != nullptr);
+        QCOMPARE(page.card()->tokens, 128);
+        const QString path = m_home.filePath("card.html");
+        QVERIFY(!page.saveHtml(path));
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QVERIFY(file.readAll().contains("<svg"));
+        QVERIFY(page.exportSource().json().contains("kvscope-card"));
+        QVERIFY(QDir(m_home.filePath("runs")).entryList({"report*"}).isEmpty()); // not recorded
+    }
+
+    void aSweepFillsItsMapAndACellOpensItsTrials()
+    {
+        openReadingModel();
+        panel().list().choose(LabKind::Needle);
+        LabForm& form = panel().form().form(LabKind::Needle);
+        form.setText("lengths", "300, 9000000");
+        form.setText("depths", "0, 100");
+        form.setNumber("items", 2);
+        form.setNumber("room", 4);
+        QTRY_VERIFY(lab().map->report() != nullptr && lab().map->report()->columns.size() == 2);
+        QVERIFY(panel().planTable().toolTip().startsWith("9,000,000: "));
+        QTRY_VERIFY(panel().startButton()->isEnabled());
+        panel().startButton()->click();
+        panel().pauseButton()->click();
+        QTRY_COMPARE_WITH_TIMEOUT(panel().list().state(LabKind::Needle), LabState::Paused, 60000);
+        const auto* recording = m_window->findChild<QLabel*>("recording");
+        QTRY_VERIFY(recording->text().contains("recording needle"));
+        const int wanted = recording->fontMetrics().horizontalAdvance(recording->text());
+        QTRY_VERIFY(recording->contentsRect().width() >= wanted); // whole, and inside the window
+        QVERIFY(recording->mapTo(m_window.get(), recording->contentsRect().topRight()).x() <
+                m_window->width() - 4);
+        panel().pauseButton()->click();
+        QTRY_COMPARE_WITH_TIMEOUT(panel().list().state(LabKind::Needle), LabState::Done, 60000);
+        QVERIFY(recording->text().isEmpty());
+        QCOMPARE(lab().map->report()->trials.size(), std::size_t{8});
+        QTest::qWait(500); // for the plan that follows a run
+        QCOMPARE(panel().planTable().exportTable().rows[0][0], QString("Done"));
+        lab().map->choose({TrialRole::Asked, 0, 1});
+        QVERIFY(lab().trials->chosenTrial().has_value());
+        const SweepTrial& trial = lab().map->report()->trials[*lab().trials->chosenTrial()];
+        QCOMPARE(trial.depth, 100.0);
+        QTRY_VERIFY(lab().prompt->shownText().contains(QString::fromStdString(trial.expected)));
     }
 
     void aRunPausesResumesAndIsCancelled()

@@ -1,5 +1,6 @@
 #include "app/live_panels.h"
 #include "app/main_window.h"
+#include "app/panel_help.h"
 #include "tests/support/golden_json.h"
 #include "tests/support/models.h"
 #include "widgets/chat_panel.h"
@@ -16,10 +17,12 @@
 #include <QAction>
 #include <QDockWidget>
 #include <QDropEvent>
+#include <QMenu>
 #include <QMimeData>
 #include <QPushButton>
 #include <QSettings>
 #include <QTemporaryDir>
+#include <QTimer>
 #include <QtTest>
 
 #include <fstream>
@@ -212,6 +215,39 @@ private Q_SLOTS:
         QCOMPARE(window.openDialog().path(), golden("gguf/llama_q4_1.gguf"));
         QTRY_VERIFY(window.openDialog().openButton().isEnabled());
         QCOMPARE(opened.count(), 0);
+    }
+
+    void everyPanelHasHelp()
+    {
+        MainWindow window({});
+        window.show();
+        const auto docks = window.findChildren<QDockWidget*>();
+        QVERIFY(docks.size() >= 11);
+        for (const QDockWidget* dock : docks)
+            QVERIFY2(panelHelp(dock->objectName()).size() > 40, qPrintable(dock->objectName()));
+        QCOMPARE(panelHelp("no such dock"), QString());
+        QVERIFY(window.action("Help for this panel")->shortcut() == QKeySequence("F1"));
+    }
+
+    void theFocusedViewIsExportedFromItsMenu()
+    {
+        MainWindow window({});
+        window.show();
+        window.activateWindow();
+        window.panels().rings->setFocus();
+        QTRY_VERIFY(window.panels().rings->hasFocus());
+        bool isOffered = false;
+        QTimer::singleShot(0, &window, [&isOffered] {
+            auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+            if (menu == nullptr)
+                return;
+            for (const QAction* action : menu->actions())
+                isOffered = isOffered || action->text().startsWith("Export SVG");
+            menu->close();
+        });
+        QVERIFY(window.action("Export view")->shortcut() == QKeySequence("Ctrl+E"));
+        window.action("Export view")->trigger();
+        QVERIFY(isOffered);
     }
 
     void layoutComesBack()

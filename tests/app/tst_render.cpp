@@ -1,5 +1,7 @@
 #include "app/render.h"
 #include "engine/lab/report_card_json.h"
+#include "engine/lab/run_record.h"
+#include "engine/lab/sweep.h"
 #include "tests/support/fake_card.h"
 
 #include <QImage>
@@ -35,7 +37,107 @@ class TestRender : public QObject
         return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
     }
 
+    /// Draws a JSON or a record. \returns the picture; where there is none, what was said
+    QByteArray drawn(const QString& json, const QString& ending) const
+    {
+        const QString picture = m_folder.filePath("map." + ending);
+        QFile::remove(picture);
+        std::ostringstream err;
+        if (renderFile(json, {picture}, err) != 0)
+            return QByteArray::fromStdString(err.str());
+        QFile file(picture);
+        return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+    }
+
+    /// As `kvscope-cli needle --json` prints it: two lengths, the second of which cannot fit, at
+    /// two depths.
+    static RecordJson sweepResult()
+    {
+        const RecordJson kinds = {{"found", 11},
+                                  {"bare_wrong", 1},
+                                  {"restated_wrong", 0},
+                                  {"no_number", 0},
+                                  {"empty", 0}};
+        const RecordJson cell = {{"correct", 11},          {"trials", 12},
+                                 {"rate", 11.0 / 12},      {"interval", {0.646, 0.985}},
+                                 {"verdict", "undecided"}, {"state", "done"},
+                                 {"planned", 12},          {"done", 12},
+                                 {"kinds", kinds},         {"mean_answer_nll", 0.25}};
+        RecordJson none = cell;
+        none.update({{"correct", 0}, {"trials", 0}, {"state", "cannot_fit"}, {"planned", 0}});
+        none["mean_answer_nll"] = nullptr;
+        const auto column = [](std::int64_t tokens, const RecordJson& every, RecordJson reason) {
+            return RecordJson{{"tokens", tokens},
+                              {"beyond_trained", false},
+                              {"skip_reason", std::move(reason)},
+                              {"cells", RecordJson::array({every, every})},
+                              {"control", every},
+                              {"pooled", every},
+                              {"seconds_per_trial", 2.5}};
+        };
+        const RecordJson share = {{"correct", 11}, {"trials", 12}};
+        const RecordJson effective = {{"threshold", 0.856},  {"tokens", 0},
+                                      {"most_tokens", 1024}, {"point_tokens", 1024},
+                                      {"censored", true},    {"lengths", RecordJson::array()}};
+        RecordJson oracle = cell;
+        oracle["tokens"] = 96;
+        return {
+            {"model", "/models/tiny.gguf"},
+            {"device", "cpu"},
+            {"seed", 42},
+            {"experiment", "needle"},
+            {"conditions", "prose filler, chat template"},
+            {"leaking", false},
+            {"trained_positions", 2048},
+            {"depths", {0.0, 100.0}},
+            {"columns", RecordJson::array({column(1024, cell, nullptr),
+                                           column(65536, none, "needs 9.0 GiB, 3 GiB are free")})},
+            {"oracle", oracle},
+            {"by_depth", RecordJson::array({cell, cell})},
+            {"ends_against_middle", {{"ends", share}, {"middle", share}, {"p", 1.0}}},
+            {"effective_length", {{"absolute", effective}, {"relative", effective}}}};
+    }
+
 private Q_SLOTS:
+    void aSweepsResultBecomesItsMap()
+    {
+        const QString json = written(sweepResult().dump());
+        const QByteArray svg = drawn(json, "svg");
+        QVERIFY2(svg.contains("<svg"), svg.constData());
+        // Every cell's score; why a length is not there; control and recipe; never the folder.
+        for (const char* words :
+             {"11/12", "1,024", "65,536", "cannot fit", "tiny.gguf, cpu, seed 42", "prose filler"})
+            QVERIFY2(svg.contains(words), words);
+        QVERIFY(!svg.contains("/models"));
+        const QImage image = QImage::fromData(drawn(json, "png"));
+        QVERIFY(image.width() >= 2 * 800);
+        QVERIFY(drawn(json, "pdf").startsWith("%PDF-"));
+        QVERIFY(drawn(json, "csv").contains("asked,1024,0,11,12,12"));
+    }
+
+    void aRecordThatWasNotFinishedBecomesItsMap()
+    {
+        const QString path = m_folder.filePath("run.jsonl");
+        QFile::remove(path);
+        RunHeader header;
+        header.experiment = "needle";
+        header.model = "tiny";
+        header.device = "cpu";
+        header.settings = {{"lengths", {1024}},    {"depths", {0.0, 50.0}},    {"items", 2},
+                           {"all_items", 2},       {"max_trials", 0},          {"leaking", false},
+                           {"conditions", "bare"}, {"trained_positions", 2048}};
+        RunRecord record = RunRecord::create(path.toStdString(), header);
+        SweepTrial trial;
+        trial.tokens = 1024;
+        trial.kind = AnswerKind::Found;
+        trial.itemName = "ferry";
+        record.append(kSweepTrialKind, trialJson(trial));
+        const QByteArray svg = drawn(path, "svg");
+        QVERIFY2(svg.contains("<svg"), svg.constData());
+        QVERIFY(svg.contains("1/1"));
+        QVERIFY(svg.contains("tiny, cpu"));
+    }
+
     void aCardBecomesEveryKindOfPicture()
     {
         QVERIFY(rendered("pdf").startsWith("%PDF-"));
@@ -58,6 +160,17 @@ private Q_SLOTS:
         QTest::newRow("no kind") << QByteArray("{}") << "png";
         QTest::newRow("a card that is no card")
             << QByteArray(R"({"schema":"kvscope-card"})") << "png";
+        QTest::newRow("a sweep without its cells")
+            << QByteArray(R"({"experiment":"needle"})") << "png";
+        RecordJson cut = sweepResult();
+        cut["columns"][0]["cells"].erase(0);
+        QTest::newRow("a sweep with a cell missing")
+            << QByteArray::fromStdString(cut.dump()) << "png";
+        RecordJson large = sweepResult();
+        for (int i = 0; i < 100; ++i)
+            large["columns"].push_back(large["columns"][0]);
+        QTest::newRow("a map as wide as a house")
+            << QByteArray::fromStdString(large.dump()) << "png";
         QTest::newRow("an unknown ending")
             << QByteArray::fromStdString(cardJson(reportCard(fakeEvidence())).dump()) << "docx";
     }

@@ -1,7 +1,8 @@
 // Makes the README's pictures: opens a model, has a short chat with a fixed seed, and writes the
 // window as PNG. Usage: take_screenshot MODEL OUT.png [--theme light|dark] [--size WxH] [--ask
 // TEXT]... [--attach FILE] [--max N]. With --lab positions:length=1024 (repeated): the Lab
-// workspace after those experiments. With --dialog summary|checks: the Open dialog on MODEL.
+// workspace after those experiments, of a sweep with --cell COLUMN,ROW open; with --stop-at N
+// paused at the N-th trial of the last. With --dialog summary|checks: the Open dialog on MODEL.
 #include "app/lab_page.h"
 #include "app/live_panels.h"
 #include "app/main_window.h"
@@ -11,6 +12,7 @@
 #include "widgets/lab_form.h"
 #include "widgets/lab_panel.h"
 #include "widgets/lab_plan_form.h"
+#include "widgets/sweep_map_panel.h"
 #include "widgets/theme.h"
 #include "widgets/token_selection.h"
 
@@ -108,12 +110,25 @@ void shootDialog(MainWindow& window, const QString& model, const QString& page, 
 class LabPhotographer : public QObject
 {
 public:
-    LabPhotographer(MainWindow& window, QString out, QStringList settings, QString shown)
+    struct Wish
+    {
+        QStringList settings; ///< experiments and their fields
+        QString shown;        ///< the experiment in front
+        QString cell;         ///< "1,0": column and row of a sweep's map to open
+        int stopAt = 0;       ///< trial of the last experiment to pause at; 0: none
+    };
+
+    LabPhotographer(MainWindow& window, QString out, Wish wish)
         : m_window(window)
         , m_out(std::move(out))
-        , m_settings(std::move(settings))
-        , m_shown(std::move(shown))
+        , m_wish(std::move(wish))
     {
+        connect(&window.engine(), &EngineBridge::labEvent, this, [this](const LabEvent& event) {
+            if (const auto* trial = std::get_if<SweepTrialDone>(&event.what))
+                pauseAt(*trial);
+            else if (std::holds_alternative<ExperimentPaused>(event.what))
+                show();
+        });
         window.showWorkspace(Workspace::Lab);
         connect(&window.engine(), &EngineBridge::modelOpened, this, [this] {
             if (!std::exchange(m_isOpen, true))
@@ -130,20 +145,18 @@ private:
     /// lengths.
     void next()
     {
-        if (m_settings.isEmpty()) {
-            if (!m_shown.isEmpty())
-                choose(m_shown);
-            QTimer::singleShot(kSettleMilliseconds, this, [this] {
-                QCoreApplication::exit(m_window.grab().save(m_out) ? 0 : 1);
-            });
-            return;
-        }
-        const QString setting = m_settings.takeFirst();
+        if (m_wish.settings.isEmpty())
+            return show();
+        const QString setting = m_wish.settings.takeFirst();
         choose(setting.section(':', 0, 0));
         LabPanel& panel = *m_window.lab().panel;
         LabForm& form = panel.form().form(panel.form().kind());
         for (const QString& field : setting.section(':', 1).split(',', Qt::SkipEmptyParts))
-            form.put(field.section('=', 0, 0), field.section('=', 1).replace(';', ','));
+            if (!form.put(fieldName(field.section('=', 0, 0)),
+                          field.section('=', 1).replace(';', ','))) {
+                std::fprintf(stderr, "no such field: %s\n", qPrintable(field));
+                return QCoreApplication::exit(2);
+            }
         auto* poll = new QTimer(this); // for the plan
         connect(poll, &QTimer::timeout, this, [this, poll] {
             LabPanel& waiting = *m_window.lab().panel;
@@ -154,6 +167,27 @@ private:
         });
         poll->start(400);
     }
+    /// Needles and passkeys have one field for what the command line calls by two names.
+    static QString fieldName(const QString& name)
+    {
+        return name == "facts" || name == "keys" ? QStringLiteral("items") : name;
+    }
+    void pauseAt(const SweepTrialDone& trial)
+    {
+        const auto landed = static_cast<int>(trial.report->trials.size());
+        if (m_wish.stopAt > 0 && m_wish.settings.isEmpty() && landed == m_wish.stopAt)
+            m_window.lab().pause();
+    }
+    void show()
+    {
+        if (!m_wish.shown.isEmpty())
+            choose(m_wish.shown);
+        if (!m_wish.cell.isEmpty())
+            m_window.lab().map->choose({TrialRole::Asked, m_wish.cell.section(',', 0, 0).toULong(),
+                                        m_wish.cell.section(',', 1).toULong()});
+        QTimer::singleShot(kSettleMilliseconds, this,
+                           [this] { QCoreApplication::exit(m_window.grab().save(m_out) ? 0 : 1); });
+    }
     void choose(const QString& name)
     {
         for (const LabKind kind : kLabKinds)
@@ -163,8 +197,7 @@ private:
 
     MainWindow& m_window;
     QString m_out;
-    QStringList m_settings;
-    QString m_shown;
+    Wish m_wish;
     bool m_isOpen = false;
 };
 
@@ -188,7 +221,10 @@ int main(int argc, char** argv)
                                         "positions:length=1024,second=linear:2",
                                         "WHAT");
     const QCommandLineOption shown("show", "the experiment in front", "NAME");
-    parser.addOptions({theme, size, ask, attach, most, pin, page, experiment, shown});
+    const QCommandLineOption cell("cell", "a cell of the sweep's map: column and row from 0",
+                                  "COLUMN,ROW");
+    const QCommandLineOption stopAt("stop-at", "pause the last sweep at this trial", "N", "0");
+    parser.addOptions({theme, size, ask, attach, most, pin, page, experiment, shown, cell, stopAt});
     parser.addHelpOption();
     parser.process(application);
     if (parser.positionalArguments().size() != 2)
@@ -217,7 +253,8 @@ int main(int argc, char** argv)
     if (parser.isSet(experiment)) {
         window.lab().setRecordFolder(home.path());
         const LabPhotographer photographer(window, parser.positionalArguments().last(),
-                                           parser.values(experiment), parser.value(shown));
+                                           {parser.values(experiment), parser.value(shown),
+                                            parser.value(cell), parser.value(stopAt).toInt()});
         window.openModel(parser.positionalArguments().first());
         return QApplication::exec();
     }

@@ -109,6 +109,11 @@ private Q_SLOTS:
         const auto latency = std::get<LatencyExperiment>(form.experiment(LabKind::Latency));
         QCOMPARE(latency.lengths, (std::vector<std::int64_t>{8, 1024}));
 
+        form.form(LabKind::Card).setNumber("length", 4096);
+        auto card = std::get<CardExperiment>(form.experiment(LabKind::Card));
+        QCOMPARE(card, (CardExperiment{4096, 30.0, true, 512}));
+        form.form(LabKind::Card).setChecked("thorough", true);
+        QVERIFY(!std::get<CardExperiment>(form.experiment(LabKind::Card)).isQuick);
         form.form(LabKind::Passkey).setChecked("leaky", true);
         form.form(LabKind::Passkey).setText("protocol", "reference");
         const auto passkey = std::get<SweepSettings>(form.experiment(LabKind::Passkey)).request;
@@ -191,10 +196,32 @@ private Q_SLOTS:
         LabPlanTable table;
         table.setSweep(report);
         QCOMPARE(table.exportTable().rows.size(), 3);
-        QCOMPARE(table.exportTable().rows[0],
-                 (QStringList{"Done, controls too", "22", "396", "1,721 k"}));
+        QCOMPARE(table.exportTable().rows[0], (QStringList{"Done", "22", "396", "1,721 k"}));
+        QCOMPARE(table.exportTable().columns[0], QString("controls too"));
         QCOMPARE(table.exportTable().rows[1][3], QString("39,300"));
         QVERIFY(table.toolTip().startsWith("131,072: needs 3.35 GiB"));
+        report.progress.cannotFit.tokens = 72'000'000;
+        table.setSweep(report);
+        QCOMPARE(table.exportTable().rows[2][3], QString("72 M"));
+    }
+
+    void aReasonThatDoesNotFitItsLineIsWrapped()
+    {
+        SweepReport report;
+        report.progress.cannotFit = {5, 60, 7'864'000};
+        SweepColumn column;
+        column.tokens = 131072;
+        column.skipReason = "short";
+        report.columns.push_back(column);
+        LabPlanTable table;
+        table.setSweep(report);
+        const int oneLine = table.heightForWidth(260);
+        report.columns[0].skipReason = "the filler text makes no more than 376,772 tokens: give a "
+                                       "longer one, or ask for fewer lengths than these";
+        table.setSweep(report);
+        QVERIFY(table.heightForWidth(260) > oneLine + 20);
+        QVERIFY(table.heightForWidth(900) < table.heightForWidth(260));
+        QVERIFY(table.sizeHint().height() == table.heightForWidth(260));
     }
 
     void buttonsFollowTheState()
@@ -231,6 +258,8 @@ private Q_SLOTS:
         panel.recordField()->setText("/mine.jsonl");
         panel.setUsualRecord("/runs/c.jsonl");
         QCOMPARE(panel.request().recordPath, std::string("/mine.jsonl"));
+        panel.list().choose(LabKind::Card); // a page of its own is not, either
+        QVERIFY(panel.request().recordPath.empty());
         panel.list().choose(LabKind::Limits); // arithmetic is not recorded
         QVERIFY(panel.request().recordPath.empty());
     }

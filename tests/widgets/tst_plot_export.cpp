@@ -7,6 +7,7 @@
 #include <QMenu>
 #include <QSet>
 #include <QTemporaryDir>
+#include <QXmlStreamReader>
 #include <QtTest>
 
 #include <limits>
@@ -128,6 +129,27 @@ private Q_SLOTS:
         }
     }
 
+    void svgIsShapesAndText()
+    {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath("memory.svg");
+        const auto plot = filledPlot();
+        QVERIFY(plot->exportSource().hasSvg);
+        QVERIFY(!saveSvg(path, plot->exportSource()));
+        const QByteArray content = contentOf(path);
+        QXmlStreamReader reader(content);
+        QString words;
+        while (!reader.atEnd())
+            if (reader.readNext() == QXmlStreamReader::Characters)
+                words += reader.text().toString() + '\n';
+        QVERIFY2(!reader.hasError(), qPrintable(reader.errorString()));
+        QVERIFY(!content.contains("<image"));
+        QVERIFY(content.contains(Theme::light().weights.name().toLatin1()));
+        QVERIFY(content.contains("clip-path")); // or lines run over their axes
+        for (const char* word : {"Memory", "Memory, MiB", "SmolLM2 135M Instruct"})
+            QVERIFY2(words.contains(word), word);
+    }
+
     void csvBeginsWithTheRecipe()
     {
         const QTemporaryDir folder;
@@ -188,7 +210,8 @@ private Q_SLOTS:
                 for (const QAction* inner : action->menu()->actions())
                     names.append(inner->text());
         }
-        for (const QString wanted : {"Export PNG…", "Export PDF…", "Export CSV…", "4 × (384 dpi)…"})
+        for (const QString wanted :
+             {"Export PNG…", "Export SVG…", "Export PDF…", "Export CSV…", "4 × (384 dpi)…"})
             QVERIFY2(names.contains(wanted), qPrintable(wanted));
     }
 };

@@ -4,9 +4,12 @@
 #include "widgets/report_card_view.h"
 #include "widgets/theme.h"
 
+#include <QContextMenuEvent>
 #include <QImage>
+#include <QMenu>
 #include <QPainter>
 #include <QTemporaryDir>
+#include <QTimer>
 #include <QtTest>
 
 using namespace kvscope;
@@ -38,6 +41,23 @@ class TestReportCardView : public QObject
                 if (image.pixel(x, y) != paper)
                     return false;
         return true;
+    }
+
+    /// Whether the context menu has it; looked at as it opens, then closed.
+    static bool htmlIsOffered(ReportCardPage& page)
+    {
+        bool isThere = false;
+        QTimer::singleShot(0, &page, [&isThere] {
+            auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+            if (menu == nullptr)
+                return;
+            for (const QAction* action : menu->actions())
+                isThere = isThere || action->text().startsWith("Export HTML");
+            menu->close();
+        });
+        QContextMenuEvent event(QContextMenuEvent::Mouse, QPoint(5, 5), QPoint(5, 5));
+        QCoreApplication::sendEvent(&page, &event);
+        return isThere;
     }
 
 private Q_SLOTS:
@@ -115,6 +135,26 @@ private Q_SLOTS:
         view.clear();
         QVERIFY(view.page()->exportTable().rows.isEmpty());
         view.grab();
+    }
+
+    void theMenuKeepsTheCardInEveryFormat()
+    {
+        ReportCardPage page;
+        page.setSpellers([](const ReportCard& card) { return QByteArray(card.model.c_str()); },
+                         [](const ReportCard&) { return QByteArray("{}"); });
+        QVERIFY(!page.exportSource().paint && !page.exportSource().csv); // nothing to keep yet
+        page.setCard(fakeCard());
+        const ExportSource source = page.exportSource();
+        QVERIFY(source.paint && source.hasSvg && source.csv);
+        QCOMPARE(source.json(), QByteArray("{}"));
+        const QTemporaryDir folder;
+        const QString path = folder.filePath("card.html");
+        QVERIFY(!page.saveHtml(path));
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QCOMPARE(file.readAll(), QByteArray(fakeCard()->model.c_str()));
+        QVERIFY(page.saveHtml("/nonexistent/card.html")->contains("card.html"));
+        QVERIFY(htmlIsOffered(page));
     }
 
     void ticksAreRoundAndCoverTheRange_data()

@@ -115,7 +115,6 @@ private Q_SLOTS:
         QCOMPARE(renderSweepMap(m_report, path, QStringLiteral("demo, CPU")), std::nullopt);
         const QByteArray bytes = read(path);
         QVERIFY(!bytes.contains("<image"));
-        QVERIFY(!bytes.contains("clip"));
         QStringList words;
         QXmlStreamReader reader(bytes);
         while (!reader.atEnd())
@@ -178,7 +177,7 @@ private Q_SLOTS:
         const QTemporaryDir folder;
         const QString path = folder.filePath(QStringLiteral("map.svg"));
         QCOMPARE(renderSweepMap(report, path), std::nullopt);
-        QVERIFY(!read(path).contains("clip"));
+        QVERIFY(read(path).trimmed().endsWith("</svg>"));
     }
 
     void panelExportsWhatItShows()

@@ -42,6 +42,11 @@ private Q_SLOTS:
         QTest::newRow("latency with everything")
             << Experiment(LatencyExperiment{{8}, 0, 5, 2})
             << "kvscope-cli latency smollm2.gguf --lengths 8 --chunk 0 --repeats 5 --steps 2";
+        QTest::newRow("a card as the window suggests it")
+            << Experiment(CardExperiment{}) << "kvscope-cli report smollm2.gguf --quick";
+        QTest::newRow("a thorough card")
+            << Experiment(CardExperiment{4096, 12.5, false, 256})
+            << "kvscope-cli report smollm2.gguf --length 4096 --limit-seconds 12.5 --chunk 256";
         QTest::newRow("limits of a budget")
             << Experiment(LimitsExperiment{{4096}, 3.5})
             << "kvscope-cli limits smollm2.gguf --lengths 4096 --budget-gib 3.5";
