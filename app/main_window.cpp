@@ -5,6 +5,7 @@
 #include "app/live_panels.h"
 #include "app/preview_reader.h"
 #include "widgets/chat_panel.h"
+#include "widgets/fonts.h"
 #include "widgets/global_layers_panel.h"
 #include "widgets/layer_table.h"
 #include "widgets/loss_plot.h"
