@@ -4,13 +4,16 @@
 #include "engine/lab/report_card_html.h"
 #include "engine/lab/report_card_json.h"
 #include "engine/lab/report_json.h"
+#include "engine/lab/routing_json.h"
 #include "engine/lab/sweep_replay.h"
 #include "widgets/report_card_painter.h"
+#include "widgets/routing_plots.h"
 #include "widgets/sweep_export.h"
 
 #include <QFileInfo>
 #include <QSaveFile>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -83,6 +86,31 @@ RenderResult renderSweepResult(const RecordJson& json, const QString& path)
     return renderSweep(sweepFrom(json), json, path);
 }
 
+RenderResult renderRouting(const RecordJson& json, const QString& path)
+{
+    // A map of more columns is wider than a picture ought to be.
+    constexpr std::size_t kMostColumns = 256;
+    const auto report = std::make_shared<const RoutingReport>(routingFrom(json));
+    for (const RoutingLayer& layer : report->layers)
+        if (std::max(layer.expertShares.size(), layer.sinkShares.size()) > kMostColumns)
+            return QStringLiteral("a map of more than %1 experts or heads is not drawn")
+                .arg(kMostColumns);
+    const QString caption =
+        recipeFrom(json) + QStringLiteral("; ") + QString::fromStdString(report->text).left(200);
+    const ExportSource source = routingExportSource(report, caption);
+    const QString ending = QFileInfo(path).suffix().toLower();
+    if (ending == QLatin1String("pdf"))
+        return savePdf(path, source);
+    if (ending == QLatin1String("png"))
+        return savePng(path, source);
+    if (ending == QLatin1String("svg"))
+        return saveSvg(path, source);
+    if (ending == QLatin1String("csv"))
+        return saveCsv(path, source);
+    return QStringLiteral("%1: a routing is drawn as .pdf, .png or .svg, or kept as .csv")
+        .arg(path);
+}
+
 /// A kind of value, by the texts that one of its fields may have.
 struct Renderer
 {
@@ -93,6 +121,7 @@ struct Renderer
 
 /// A sweep is what `kvscope-cli needle` and `passkey` print with --json.
 constexpr std::array kRenderers{Renderer{"schema", kReportCardSchema, renderCard},
+                                Renderer{"schema", kRoutingSchema, renderRouting},
                                 Renderer{"experiment", "needle", renderSweepResult},
                                 Renderer{"experiment", "needle-pairs", renderSweepResult},
                                 Renderer{"experiment", "passkey", renderSweepResult}};
@@ -102,8 +131,8 @@ RenderResult render(const RecordJson& json, const QString& path)
     for (const Renderer& renderer : kRenderers)
         if (json.value(renderer.field, RecordJson()) == renderer.value)
             return renderer.render(json, path);
-    return QStringLiteral("this JSON is nothing that can be drawn (it is neither a card nor the "
-                          "result of needle or passkey)");
+    return QStringLiteral("this JSON is nothing that can be drawn (it is neither a card, a "
+                          "routing, nor the result of needle or passkey)");
 }
 
 RenderResult renderPath(const QString& json, const QString& picture)

@@ -85,6 +85,10 @@ void addCommonOptions(CLI::App& command, CommonOptions& options, ModelArgument m
         "--rope", options.rotary,
         "rotation instead of the checkpoint's: plain, linear:F, dynamic:F, yarn:F, llama3:F, "
         "longrope, gpt-oss-lite:F, none");
+    command.add_option("--sink-bias", options.ablations.sinkBias,
+                       "ablation: every learned sink becomes this logit, before clamping");
+    command.add_option("--window", options.ablations.window,
+                       "ablation: windowed layers see this many positions instead");
     command
         .add_option("--max-context", options.maxContext,
                     "positions that may be used (default: the checkpoint's)")
@@ -95,7 +99,8 @@ void addCommonOptions(CLI::App& command, CommonOptions& options, ModelArgument m
 
 std::shared_ptr<const Checkpoint> openFor(const CommonOptions& options)
 {
-    return withRotary(openCheckpoint(options.model), options.rotary);
+    return withAblations(withRotary(openCheckpoint(options.model), options.rotary),
+                         options.ablations);
 }
 
 bool isPreset(const CommonOptions& options)
@@ -111,7 +116,7 @@ std::shared_ptr<const Checkpoint> openOrPreset(const CommonOptions& options)
     checkpoint->path = options.model;
     checkpoint->format = "published shape";
     checkpoint->config = presetConfig(options.model.substr(kPresetPrefix.size()));
-    return withRotary(std::move(checkpoint), options.rotary);
+    return withAblations(withRotary(std::move(checkpoint), options.rotary), options.ablations);
 }
 
 std::int64_t cacheElementBytes(const CommonOptions& options, const Checkpoint& checkpoint)
@@ -198,13 +203,16 @@ std::string readTextFile(const std::string& path)
 
 Json recipe(const CommonOptions& options, const Decoder& decoder)
 {
-    return {{"model", options.model},
-            {"architecture", decoder.config().architecture},
-            {"device", decoder.device().str()},
-            {"compute", decoder.computeDescription()},
-            {"rope", rotaryText(decoder.config())},
-            {"threads", at::get_num_threads()},
-            {"seed", options.seed}};
+    Json json = {{"model", options.model},
+                 {"architecture", decoder.config().architecture},
+                 {"device", decoder.device().str()},
+                 {"compute", decoder.computeDescription()},
+                 {"rope", rotaryText(decoder.config())},
+                 {"threads", at::get_num_threads()},
+                 {"seed", options.seed}};
+    if (const std::string changed = ablationText(decoder.checkpoint()); !changed.empty())
+        json["ablations"] = changed;
+    return json;
 }
 
 } // namespace kvscope

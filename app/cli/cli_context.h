@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/checkpoint/checkpoint.h"
+#include "engine/model/ablation.h"
 #include "engine/model/decoder.h"
 #include "engine/tokenizer/tokenizer.h"
 
@@ -35,6 +36,7 @@ struct CommonOptions
     std::string dtype = "auto";
     std::string cacheDtype = "auto";
     std::string rotary;        ///< --rope
+    Ablations ablations;       ///< --sink-bias, --window
     std::string tokenizerFile; ///< --tokenizer
     std::int64_t maxContext = 0;
     int threads = 0; ///< 0: LibTorch's choice
@@ -54,11 +56,11 @@ struct CliContext
 enum class ModelArgument { Required, None };
 void addCommonOptions(CLI::App& command, CommonOptions& options, ModelArgument model);
 
-/// Opens the checkpoint with the rotary override applied.
+/// Opens the checkpoint with rotary override and ablations applied.
 std::shared_ptr<const Checkpoint> openFor(const CommonOptions& options);
 /// Whether MODEL is "preset:NAME", which commands take that need no weights.
 bool isPreset(const CommonOptions& options);
-/// openFor, or the published shape as a checkpoint without files, the rotary override applied.
+/// openFor, or the published shape as a checkpoint without files, the same applied.
 /// \throws ArgumentError naming the presets where there is none of that name
 std::shared_ptr<const Checkpoint> openOrPreset(const CommonOptions& options);
 /// Bytes of one cached element where no decoder is built to ask, as Auto chooses them; of a shape

@@ -184,6 +184,9 @@ void reportFailure(const InspectOptions& options, const OpenPreview& preview, st
 
 void inspect(const InspectOptions& options, CliContext& context)
 {
+    if (options.common.ablations.any())
+        throw ArgumentError("inspect shows a checkpoint as it is stored; --sink-bias and --window "
+                            "are for commands that run it");
     const PreviewedCheckpoint inspected =
         previewCheckpoint(requestOf(options.common), context.stop);
     if (context.stop.stop_requested())

@@ -110,6 +110,7 @@ void addDecodeKernelCommand(CLI::App& app, CliContext& context);
 void addLatencyCommand(CLI::App& app, CliContext& context);
 void addPositionsCommand(CLI::App& app, CliContext& context);
 void addReportCommand(CLI::App& app, CliContext& context);
+void addRoutingCommand(CLI::App& app, CliContext& context);
 void addTruncateCommand(CLI::App& app, CliContext& context);
 void addUseCommand(CLI::App& app, CliContext& context);
 

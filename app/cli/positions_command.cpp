@@ -124,7 +124,8 @@ void runPositions(PositionsArguments arguments, const CliContext& context)
         throw CLI::ValidationError("--rope", "is given at most twice");
     if (arguments.rotaries.empty())
         arguments.rotaries.emplace_back();
-    const auto checkpoint = openCheckpoint(arguments.common.model);
+    const auto checkpoint =
+        withAblations(openCheckpoint(arguments.common.model), arguments.common.ablations);
     for (const std::string& rotary : arguments.rotaries)
         withRotary(checkpoint, rotary); // a wrong second choice is told before the first runs
     const std::vector<TokenId> ids = labIds(arguments.common, arguments.text, *checkpoint);

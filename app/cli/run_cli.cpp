@@ -81,6 +81,7 @@ int runCli(int argc, const char* const* argv, std::ostream& out, std::ostream& e
     addPositionsCommand(app, context);
     addUseCommand(app, context);
     addReportCommand(app, context);
+    addRoutingCommand(app, context);
     addNeedleCommand(app, context);
     addPasskeyCommand(app, context);
     addTruncateCommand(app, context);

@@ -1,5 +1,6 @@
 #include "engine/lab/run_record_identity.h"
 
+#include "engine/model/ablation.h"
 #include "engine/model/rotary_override.h"
 
 #include <ATen/Parallel.h>
@@ -109,6 +110,8 @@ std::string modelHash(const Checkpoint& checkpoint)
 {
     Hash hash;
     addShape(hash, checkpoint.config);
+    if (const std::string changed = ablationText(checkpoint); !changed.empty())
+        hash.add(changed); // another model, whatever it was made of
     std::map<std::string_view, const TensorInfo*> tensors; // however they are spread over shards
     for (const auto& file : checkpoint.files)
         for (const auto& [name, tensor] : file->tensors())

@@ -16,8 +16,8 @@ namespace kvscope {
 /// FNV-1a over the architecture and every setting of its ModelConfig, then over every
 /// tensor in the order of names: name, storage type, shape, and up to 16 pieces of 64 bytes evenly
 /// spaced over its data, the first and the last among them. So it reads some thousand pages of a
-/// large file, not all of it. The rotation is left out: it is a setting of the run. It tells runs
-/// apart; it is no protection against a file made to deceive.
+/// large file, not all of it. The rotation is left out, a setting of the run; ablations are not. It
+/// tells runs apart; it is no protection against a file made to deceive.
 std::string modelHash(const Checkpoint& checkpoint);
 
 /// The same hash of token ids, or of a text, so that a record notices another one.

@@ -6,6 +6,7 @@
 #include "engine/kernels/cuda_backend.h"
 #include "engine/kernels/elementwise.h"
 #include "engine/kernels/linear.h"
+#include "engine/model/ablation.h"
 #include "engine/model/decoder_weights.h"
 #include "engine/model/feed_forward.h"
 #include "engine/model/rotary.h"
@@ -362,8 +363,9 @@ std::string Decoder::computeDescription() const
         weights = "bfloat16 weights";
     if (m_impl->compute == ComputeType::Float16)
         weights = "float16 weights";
+    const std::string changed = ablationText(*m_impl->checkpoint);
     return weights + (m_impl->compute == ComputeType::Float32 ? ", float32 arithmetic, " : ", ") +
-           cache + " cache";
+           cache + " cache" + (changed.empty() ? "" : ", " + changed);
 }
 
 std::uint64_t Decoder::weightBytes() const

@@ -99,6 +99,7 @@ class TestRender : public QObject
     }
 
 private Q_SLOTS:
+<<<<<<< HEAD
     void aSweepsResultBecomesItsMap()
     {
         const QString json = written(sweepResult().dump());
@@ -136,6 +137,20 @@ private Q_SLOTS:
         QVERIFY2(svg.contains("<svg"), svg.constData());
         QVERIFY(svg.contains("1/1"));
         QVERIFY(svg.contains("tiny, cpu"));
+=======
+    void aRoutingBecomesAPicture()
+    {
+        const QString json = written(
+            R"({"model":"a/demo","compute":"float32","schema":"kvscope-routing","version":1,)"
+            R"("tokens":40,"text":"prose","experts":2,"active_experts":1,"layers":[)"
+            R"({"layer":0,"window":8,"expert_shares":[0.25,0.75],"sink_shares":[0.5]}]})");
+        for (const char* ending : {"svg", "png", "pdf", "csv"}) {
+            std::ostringstream err;
+            const QString picture = m_folder.filePath(QStringLiteral("routing.") + ending);
+            QCOMPARE(renderFile(json, {picture}, err), 0);
+            QVERIFY(QFileInfo(picture).size() > 20);
+        }
+>>>>>>> 9cc86b7 (lab: which experts a text visits, and how much attention the sinks take)
     }
 
     void aCardBecomesEveryKindOfPicture()
