@@ -62,10 +62,33 @@ std::int64_t tokensOf(const OpenModel& model, const CardExperiment& experiment)
                                  : usualCardTokens(model.decoder->config(), experiment.isQuick);
 }
 
-/// How many parts a card has here: where nothing can be read there is neither loss nor use.
+/// How many parts a card has here: where nothing can be read there is no loss, no use, no needle.
 int numParts(const OpenModel& model)
 {
-    return (model.decoder->device().is_cpu() ? 1 : 0) + 1 + (model.tokenizer != nullptr ? 2 : 0);
+    return (model.decoder->device().is_cpu() ? 1 : 0) + 1 + (model.tokenizer != nullptr ? 3 : 0);
+}
+
+/// What is searched for needles: as many tokens as its lengths that can be run have.
+PlanRow needleRow(const OpenModel& model, const CardRunOptions& options, PlanRow row,
+                  std::int64_t tokens)
+{
+    row.label = "needle search";
+    const SweepRequest request = cardNeedles(options, tokens);
+    try {
+        for (const SweepColumn& column : plannedSweep(model, request).columns) {
+            if (!column.skipReason.empty())
+                continue;
+            const std::int64_t trials =
+                request.numItems * (1 + static_cast<std::int64_t>(request.depths.size()));
+            row.tokens += trials * column.tokens;
+            row.seconds +=
+                static_cast<double>(trials) *
+                model.timedPrefills.seconds(model.decoder->config(), column.tokens).value_or(0.0);
+        }
+    } catch (const ArgumentError& error) {
+        row.skipReason = error.what();
+    }
+    return row;
 }
 
 /// The length and its halves, as measureCard() takes them.
@@ -83,7 +106,7 @@ std::vector<std::int64_t> lengthsOf(const OpenModel& model, const CardExperiment
 
 std::vector<PlanRow> cardRows(const OpenModel& model, const CardExperiment& experiment)
 {
-    optionsOf(experiment, 0); // complains of what is wrong
+    const CardRunOptions options = optionsOf(experiment, 0); // complains of what is wrong
     const ModelConfig& config = model.decoder->config();
     const std::int64_t tokens = tokensOf(model, experiment);
     const auto seconds = [&](std::int64_t length) {
@@ -122,6 +145,7 @@ std::vector<PlanRow> cardRows(const OpenModel& model, const CardExperiment& expe
     use.seconds = 2.0 * seconds(tokens);
     rows.push_back(std::move(loss));
     rows.push_back(std::move(use));
+    rows.push_back(needleRow(model, options, std::move(common), tokens));
     return rows;
 }
 
@@ -151,6 +175,11 @@ ExperimentReport runCard(ExperimentContext& context, const CardExperiment& exper
         context.between();
     };
     measureCard(evidence, *model.decoder, model.tokenizer.get(), options, told, context.stop());
+    if (model.tokenizer != nullptr) {
+        told("needle search");
+        evidence.needle = searchNeedles(context, cardNeedles(options, evidence.tokens),
+                                        [&](const std::string& trial) { told(' ' + trial); });
+    }
     evidence.facts.push_back({"Made", std::string("kvscope ") + KVSCOPE_VERSION + ", " + today()});
     return std::make_shared<const ReportCard>(reportCard(evidence));
 }

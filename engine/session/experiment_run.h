@@ -3,6 +3,10 @@
 #include "engine/session/experiment_context.h"
 #include "engine/session/lab_event.h"
 
+#include <functional>
+#include <optional>
+#include <string>
+
 namespace kvscope {
 
 /// Runs the experiment of the context's request to its end, telling its parts.
@@ -25,6 +29,11 @@ std::vector<PlanRow> cardRows(const OpenModel& model, const CardExperiment& expe
 /// The empty map of a sweep on the open model, with what cannot be run.
 /// \throws EngineError as Sweep
 SweepReport plannedSweep(const OpenModel& model, const SweepRequest& request);
+
+/// The needle search of a card. \param told  before each trial
+/// \returns nothing where it cannot be made, which is told \throws Stopped
+std::optional<SweepReport> searchNeedles(ExperimentContext& context, const SweepRequest& request,
+                                         const std::function<void(const std::string&)>& told);
 
 /// A trial's prompt, made again. \throws EngineError as Sweep
 TrialPrompt promptOfTrial(const OpenModel& model, const SweepRequest& request,

@@ -183,6 +183,25 @@ SweepReport plannedSweep(const OpenModel& model, const SweepRequest& request)
     return makeSweep(model, requestFor(model, request, request.seed))->report();
 }
 
+std::optional<SweepReport> searchNeedles(ExperimentContext& context, const SweepRequest& request,
+                                         const std::function<void(const std::string&)>& told)
+{
+    std::unique_ptr<Sweep> sweep;
+    try {
+        sweep = makeSweep(context.model(),
+                          requestFor(context.model(), request, context.request().seed));
+    } catch (const ArgumentError& error) {
+        told(std::string("not run: ") + error.what());
+        return std::nullopt;
+    }
+    SweepObserver observer;
+    observer.started = [&](const SweepTrial& trial) { told(trialText(trial)); };
+    observer.stepped = [&] { context.showCache(sweep->context().cache()); };
+    while (sweep->runNext(observer, context.stop()))
+        context.between();
+    return sweep->report();
+}
+
 ExperimentReport runSweep(ExperimentContext& context, const SweepSettings& settings)
 {
     return SweepRun(context, settings).run();

@@ -99,7 +99,6 @@ class TestRender : public QObject
     }
 
 private Q_SLOTS:
-<<<<<<< HEAD
     void aSweepsResultBecomesItsMap()
     {
         const QString json = written(sweepResult().dump());
@@ -137,7 +136,8 @@ private Q_SLOTS:
         QVERIFY2(svg.contains("<svg"), svg.constData());
         QVERIFY(svg.contains("1/1"));
         QVERIFY(svg.contains("tiny, cpu"));
-=======
+    }
+
     void aRoutingBecomesAPicture()
     {
         const QString json = written(
@@ -150,7 +150,6 @@ private Q_SLOTS:
             QCOMPARE(renderFile(json, {picture}, err), 0);
             QVERIFY(QFileInfo(picture).size() > 20);
         }
->>>>>>> 9cc86b7 (lab: which experts a text visits, and how much attention the sinks take)
     }
 
     void aCardBecomesEveryKindOfPicture()

@@ -91,8 +91,8 @@ private Q_SLOTS:
         const at::Tensor ids = at::randint(config.vocabularySize, {2, length},
                                            at::detail::createCPUGenerator(7), at::kLong);
         const c10::NoGradGuard noGradient;
-        const at::Tensor expected =
-            TrainingForward::logits(parameters, TrainingForward(config)(parameters, ids).hidden);
+        const TrainingForward forward(config);
+        const at::Tensor expected = forward.logits(parameters, forward(parameters, ids).hidden);
         const double difference =
             (engineLogits(folder.path().toStdString(), ids) - expected).abs().max().item<double>();
         QVERIFY2(difference < 1e-4, qPrintable(QString::number(difference)));
