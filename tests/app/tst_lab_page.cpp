@@ -172,7 +172,7 @@ private Q_SLOTS:
         panel().list().choose(LabKind::Card);
         panel().form().form(LabKind::Card).setNumber("length", 128);
         panel().form().form(LabKind::Card).setNumber("chunk", 32);
-        QTRY_COMPARE(panel().planTable().exportTable().rows.size(), 4);
+        QTRY_COMPARE(panel().planTable().exportTable().rows.size(), 5);
         QTRY_VERIFY(panel().commandLine().command().contains("--length 128"));
         QVERIFY(panel().commandLine().command().startsWith("kvscope-cli report "));
         QCOMPARE(lab().results->currentWidget(), static_cast<QWidget*>(lab().card));

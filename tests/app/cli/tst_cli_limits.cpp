@@ -101,7 +101,7 @@ private Q_SLOTS:
         };
         const std::string file = goldenPath("gguf/llama_q4_1.gguf");
         const std::int64_t vocabulary =
-            runCommandLine({"inspect", file, "--json"}).json().at("vocabulary_size");
+            runCommandLine({"inspect", file, "--json"}).json().at("shape").at("vocabulary");
         QCOMPARE(logits(file, {}), 4 * vocabulary * 100);
         QCOMPARE(logits(file, {"--dtype", "bfloat16"}), 4 * vocabulary * 100);
         QCOMPARE(logits(file, {"--dtype", "bfloat16", "--device", "cuda"}), 2 * vocabulary * 100);
