@@ -1,6 +1,7 @@
 #include "app/stop_at_signals.h"
 #include "app/thread_environment.h"
 #include "engine/base/errors.h"
+#include "engine/base/resource_folder.h"
 #include "engine/base/units.h"
 #include "engine/lab/lab_resources.h"
 #include "engine/lab/passkey_task.h"

@@ -107,8 +107,9 @@ void SweepMapPainter::paintEndsAgainstMiddle(QRectF& line) const
         return of.trials > 0 ? scoreText(of) : missingText();
     };
     paintFact(line, tr("ends, 0 and 100 %"), score(test.ends), shareNote(test.ends));
-    paintFact(line, tr("middle, %1").arg(middleDepths(m_report.depths)), score(test.middle),
-              shareNote(test.middle));
+    const QString between = middleDepths(m_report.depths);
+    paintFact(line, between.isEmpty() ? tr("middle") : tr("middle, %1").arg(between),
+              score(test.middle), shareNote(test.middle));
     paintFact(line, tr("difference"),
               hasBoth ? (test.p > 0 ? QStringLiteral("p = ") : QStringLiteral("p ")) +
                             probabilityText(test.p)

@@ -1,6 +1,7 @@
 #include "engine/checkpoint/checkpoint_files.h"
 
 #include "engine/base/errors.h"
+#include "engine/base/resource_folder.h"
 #include "engine/base/units.h"
 #include "engine/checkpoint/check_log.h"
 #include "engine/checkpoint/error_text.h"
@@ -209,13 +210,23 @@ CheckpointFiles locateGguf(const fs::path& path)
     return files;
 }
 
+/// The model that is shipped, or that scripts/train-demo --install made.
+CheckpointFiles locateDemo(CheckLog& log)
+{
+    const fs::path demo = resourceFolder() / "demo";
+    std::error_code ignored;
+    if (!fs::exists(demo / "config.yaml", ignored))
+        throw CheckpointError("The demo checkpoint is not in " + demo.string() +
+                              ": scripts/train-demo --install makes it. Name a .gguf file, a "
+                              "Hugging Face folder or a GPT-OSS-Lite folder.");
+    return locateInFolder(demo, log);
+}
+
 CheckpointFiles locate(const fs::path& path, CheckLog& log)
 {
     std::error_code ignored;
     if (path == "demo" && !fs::exists(path, ignored))
-        throw CheckpointError(
-            "The demo checkpoint is not shipped with this version yet; name a .gguf "
-            "file, a Hugging Face folder or a GPT-OSS-Lite folder.");
+        return locateDemo(log);
     if (fs::is_directory(path, ignored))
         return locateInFolder(path, log);
     switch (detectFileKind(path)) {

@@ -1,11 +1,11 @@
 #include "engine/lab/lab_resources.h"
 
 #include "engine/base/errors.h"
+#include "engine/base/resource_folder.h"
 #include "engine/base/utf8.h"
 #include "engine/checkpoint/strict_json.h"
 #include "engine/lab/number_match.h"
 
-#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -110,12 +110,6 @@ private:
 };
 
 } // namespace
-
-std::filesystem::path resourceFolder()
-{
-    const char* chosen = std::getenv("KVSCOPE_RESOURCES");
-    return chosen != nullptr && *chosen != '\0' ? chosen : KVSCOPE_RESOURCE_FOLDER;
-}
 
 NeedleMaterial readNeedleMaterial(const std::filesystem::path& file)
 {

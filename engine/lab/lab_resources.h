@@ -24,9 +24,6 @@ struct NeedleMaterial
     std::vector<std::string> filler; ///< sentences without a digit
 };
 
-/// Where the program's texts and facts lie: $KVSCOPE_RESOURCES, or the folder known when building.
-std::filesystem::path resourceFolder();
-
 /// Reads facts and filler (resources/needle/facts.json, or a file of that form) and checks that the
 /// test they make is a fair one: every statement states its answer and no other number, no question
 /// and no filler sentence holds a digit, no two facts share an answer or an id.

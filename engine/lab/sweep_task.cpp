@@ -1,6 +1,7 @@
 #include "engine/lab/sweep_task.h"
 
 #include "engine/base/errors.h"
+#include "engine/base/resource_folder.h"
 #include "engine/base/units.h"
 #include "engine/base/utf8.h"
 #include "engine/lab/needle_task.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/lab/lab_resources.h"
+#include "engine/base/resource_folder.h"
 #include "engine/tokenizer/tokenizer.h"
 #include "engine/train/vocabulary.h"
 

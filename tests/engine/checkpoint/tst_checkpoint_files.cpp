@@ -186,11 +186,25 @@ private Q_SLOTS:
     void missingPathsAndTheDemoAreOneClearLine()
     {
         KVSCOPE_CONTAINS(errorOf([&] { openCheckpoint(folder() / "none.gguf"); }), "no such file");
-        KVSCOPE_CONTAINS(errorOf([&] { openCheckpoint("demo"); }),
-                         "demo checkpoint is not shipped");
+        qputenv("KVSCOPE_RESOURCES", QByteArray::fromStdString(folder().string()));
+        KVSCOPE_CONTAINS(errorOf([&] { openCheckpoint("demo"); }), "demo checkpoint is not in");
+        qunsetenv("KVSCOPE_RESOURCES");
         touch("empty");
         writeFile(folder() / "empty", "");
         KVSCOPE_CONTAINS(errorOf([&] { openCheckpoint(folder() / "empty"); }), "is empty");
+    }
+
+    void theDemoLiesAmongTheResources()
+    {
+        const auto golden = std::filesystem::path(KVSCOPE_TEST_DATA) / "gptosslite" / "tiny_a";
+        const auto demo = folder() / "demo";
+        std::filesystem::create_directories(demo);
+        for (const char* name : {"config.yaml", "model.safetensors"})
+            std::filesystem::copy_file(golden / name, demo / name);
+        qputenv("KVSCOPE_RESOURCES", QByteArray::fromStdString(folder().string()));
+        const auto opened = openCheckpoint("demo");
+        qunsetenv("KVSCOPE_RESOURCES");
+        QCOMPARE(opened->config.architecture, std::string("gpt-oss-lite"));
     }
 };
 

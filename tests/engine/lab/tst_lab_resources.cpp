@@ -1,4 +1,5 @@
 #include "engine/base/errors.h"
+#include "engine/base/resource_folder.h"
 #include "engine/base/utf8.h"
 #include "engine/lab/lab_resources.h"
 #include "engine/lab/number_match.h"

@@ -1,4 +1,5 @@
 #include "engine/base/errors.h"
+#include "engine/base/resource_folder.h"
 #include "engine/lab/answer_judge.h"
 #include "engine/lab/leak_lint.h"
 #include "engine/lab/needle_task.h"

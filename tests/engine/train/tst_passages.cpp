@@ -1,3 +1,4 @@
+#include "engine/base/resource_folder.h"
 #include "engine/lab/lab_resources.h"
 #include "engine/lab/passkey_task.h"
 #include "engine/train/passages.h"
