@@ -14,7 +14,6 @@
 #include <iostream>
 #include <iterator>
 #include <limits>
-#include <unistd.h>
 
 using namespace kvscope;
 

@@ -1,5 +1,7 @@
 #include "engine/train/adam_w.h"
 
+#include "engine/base/errors.h"
+
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 
@@ -34,6 +36,9 @@ double AdamW::step(const TrainingParameters& parameters, double learningRate)
     for (const TrainingParameter& parameter : parameters.all())
         length += squaredLength(parameter.value.grad());
     length = std::sqrt(length);
+    if (!std::isfinite(length))
+        throw EngineError("the gradient of step " + std::to_string(m_numSteps) +
+                          " is not a number: the learning rate may be too high");
     const bool isCut = m_settings.clipNorm > 0.0 && length > m_settings.clipNorm;
     const double scale = isCut ? m_settings.clipNorm / length : 1.0;
     ++m_numSteps;

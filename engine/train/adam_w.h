@@ -26,7 +26,8 @@ public:
     AdamW(const TrainingParameters& parameters, AdamWSettings settings);
 
     /// One step with the gradients there are, which are then forgotten. \returns the gradient's
-    /// length before it was cut
+    /// length before it was cut \throws EngineError where that is not a
+    /// number; nothing is changed then
     double step(const TrainingParameters& parameters, double learningRate);
 
     std::int64_t numSteps() const { return m_numSteps; }

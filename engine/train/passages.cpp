@@ -25,8 +25,8 @@ constexpr std::array<string_view, 8> kCodas{"", "", "n", "r", "l", "s", "k", "m"
 
 // In every wording {S} is the subject with its article ("the locker code") and {N} the number.
 constexpr std::array<string_view, 10> kStatements{
-    "{S} is {N}.",
-    "{S} is {N}.",
+    "{S} is {N}, remember it.",
+    "{S} is {N} from now on.",
     "{S} is {N}. Remember it.",
     "Remember that {s} is {N}.",
     "Note: {s} is {N}.",
@@ -37,8 +37,8 @@ constexpr std::array<string_view, 10> kStatements{
     "Here is {s}: {N}.",
 };
 constexpr std::array<string_view, 9> kQuestions{
-    "What is {s} mentioned above? {S} is",
-    "What is {s} mentioned above? {S} is",
+    "What is {s} given above? {S} is",
+    "What is {s} in the text above? {S} is",
     "What is {s}? {S} is",
     "What was {s}? {S} was",
     "What is {s}? Answer with the number alone.\nAnswer:",
@@ -94,17 +94,16 @@ std::string filledIn(string_view wording, const std::string& subject, const std:
 
 } // namespace
 
-PassageMaker::PassageMaker(std::set<std::string> heldOut)
+TrainingNumbers::TrainingNumbers(std::set<std::string> heldOut)
     : m_heldOut(std::move(heldOut))
 {
 }
 
-std::string PassageMaker::number(TrainingRandom& random) const
+std::string TrainingNumbers::make(std::size_t numDigits, TrainingRandom& random) const
 {
     for (;;) {
-        const std::size_t digits = random.chance(0.75) ? 5 : 2 + random.below(5);
         std::string number;
-        for (std::size_t i = 0; i < digits; ++i)
+        for (std::size_t i = 0; i < numDigits; ++i)
             number += static_cast<char>('0' + random.below(10));
         if (!m_heldOut.contains(number))
             return number;
@@ -117,7 +116,7 @@ Passage PassageMaker::make(TrainingRandom& random, std::set<std::string>& taken)
     do
         passage.subject = subject(random);
     while (!taken.insert(passage.subject).second);
-    passage.answer = number(random);
+    passage.answer = m_numbers.make(random.chance(0.75) ? 5 : 2 + random.below(5), random);
     passage.statement = filledIn(random.pick(kStatements), passage.subject, passage.answer);
     passage.question = filledIn(random.pick(kQuestions), passage.subject, passage.answer);
     return passage;

@@ -55,14 +55,14 @@ TrainingStep Trainer::step()
     const TrainingPoint point = m_recipe.at(m_numSteps);
     const TrainingBatch batch = m_data->batch(m_numSteps, point.numSequences, point.length);
     const TrainingForward& forward = forwardOf(point.phase);
-    const TrainingOutput output = forward(m_parameters, batch.ids);
+    const TrainingOutput output = forward(m_parameters, batch.ids, point.stride);
     const at::Tensor logits = forward.logits(m_parameters, output.hidden);
     const at::Tensor targets = batch.targets.flatten();
     const at::Tensor answers = batch.answers.flatten();
     const at::Tensor nll =
         at::cross_entropy_loss(logits, targets, std::nullopt, at::Reduction::None);
-    const at::Tensor isAnswer = answers.gt(0).to(at::kFloat);
-    const at::Tensor answerLoss = (nll * isAnswer).sum() / isAnswer.sum();
+    const at::Tensor weights = batch.weights.flatten();
+    const at::Tensor answerLoss = (nll * weights).sum() / weights.sum();
     const at::Tensor textLoss = nll.mean();
     const at::Tensor loss =
         answerLoss + m_recipe.textWeight * textLoss + m_recipe.balanceWeight * output.balance;
@@ -91,7 +91,7 @@ void Trainer::save(const std::filesystem::path& file) const
     std::vector<NamedTensor> tensors = m_optimizer.state(m_parameters);
     for (const TrainingParameter& parameter : m_parameters.all())
         tensors.push_back({parameter.name, parameter.value});
-    // Exact to 2^24 steps, which a recipe's limit stays below.
+    // Exact to 2^24 steps, more than a recipe may have.
     tensors.push_back({kStepsName, at::full({1}, static_cast<double>(m_numSteps), at::kFloat)});
     writeTensors(file, tensors);
 }

@@ -21,13 +21,13 @@ struct TrainingStep
     std::int64_t numTokens = 0;
     double learningRate = 0.0;
     double loss = 0.0;       ///< what was minimised
-    double answerLoss = 0.0; ///< mean over the tokens of answers
+    double answerLoss = 0.0; ///< mean over what can be found: digits of answers, echoes
     double textLoss = 0.0;   ///< mean over all tokens
     double balance = 0.0;    ///< TrainingOutput::balance
     double gradientNorm = 0.0;
     std::int64_t numAnswers = 0;
     std::int64_t numRight =
-        0; ///< answers of which every token is the likeliest, given those before
+        0; ///< answers of which every digit is the likeliest, given those before
 };
 
 /// Trains a model by a recipe, step by step. One thread; the tensor library uses its own.

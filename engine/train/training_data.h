@@ -20,17 +20,19 @@ struct TrainingBatch
 {
     at::Tensor ids;     ///< [B, T] int64
     at::Tensor targets; ///< [B, T] int64: the next ids
-    /// [B, T] int64: 0, or from 1 on the number of the answer that the target belongs to
+    /// [B, T] int64: 0, or from 1 on the number of the answer whose digit the target is
     at::Tensor answers;
+    at::Tensor weights; ///< [B, T] float32: 1 for what can be found in the text, answers and echoes
     std::int64_t numAnswers = 0;
 };
 
-/// Texts with numbers to be found in them, and plain prose.
+/// Texts with numbers to be found in them, echoes, and plain prose.
 ///
-/// A text is filler of one kind with one to four passages at random places (a third of them at an
-/// end), and at its end the questions for them, each with its answer and the end token. Half of the
-/// fillers of random words hold other numbers; further passages that nobody asks for do the same
-/// in all kinds. Every fifth text is plain prose.
+/// Most texts are filler of one kind with passages at random places (one in six with one at its
+/// very beginning), and at its end questions for some of them in an order of their own, each with
+/// its answer and the end token. Half of the fillers of random words hold other numbers; further
+/// passages that nobody asks for do the same in all kinds. An echo is a run of random tokens that
+/// comes again behind filler: what heads that copy learn from soonest. The rest is plain prose.
 class TrainingData
 {
 public:
@@ -50,26 +52,28 @@ private:
     struct Sequence
     {
         Ids ids;
-        std::vector<std::int32_t> answers; ///< as TrainingBatch::answers, of each id
+        std::vector<std::int32_t> answers; ///< as TrainingBatch::answers, of each id; -1: an echo
 
         void append(const Ids& more, std::int32_t answer);
         void append(const Sequence& more);
-        void dropFirst(std::size_t count);
     };
     /// What is put into filler, and behind it.
     struct Parts
     {
-        std::vector<Ids> statements; ///< in the order asked for, those nobody asks for last
+        std::vector<Ids> statements; ///< in the text's order
+        bool begins = false;         ///< whether the first is the text's beginning
         Sequence ending;             ///< questions and answers
         std::size_t numTokens = 0;
     };
     Ids encoded(std::string_view text) const;
     Sequence prose(std::size_t numTokens, TrainingRandom& random) const;
     Parts parts(std::size_t mostTokens, std::int32_t& numAnswers, TrainingRandom& random) const;
+    Sequence echo(std::size_t numTokens, TrainingRandom& random) const;
     Sequence retrieval(std::size_t numTokens, std::int32_t& numAnswers,
                        TrainingRandom& random) const;
 
     std::shared_ptr<const Tokenizer> m_tokenizer;
+    TrainingNumbers m_numbers;
     PassageMaker m_passages;
     TrainingFiller m_filler;
     Ids m_prose;

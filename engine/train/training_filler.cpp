@@ -9,6 +9,7 @@ namespace kvscope {
 namespace {
 
 constexpr std::size_t kFewestWords = 1000;
+constexpr double kNumbersAmongWords = 1.0 / 30.0;
 // Source: GPT-OSS-Lite's passkey evaluation; the order does not matter here.
 constexpr std::array<std::string_view, 17> kReferenceWords{
     "the",  "quick",   "brown",  "fox",   "jumps",    "over",  "lazy", "dog", "and",
@@ -82,46 +83,61 @@ std::int32_t TrainingFiller::wordIndex(const Tokenizer& tokenizer, std::string_v
 {
     const auto [found, isNew] =
         m_indices.try_emplace(std::string(word), static_cast<std::int32_t>(m_words.size()));
-    if (isNew)
+    if (isNew) {
         m_words.push_back(idsOf(tokenizer, " " + std::string(word)));
+        m_bareWords.push_back(idsOf(tokenizer, word));
+    }
     return found->second;
 }
 
-FillerTokens TrainingFiller::make(FillerKind kind, std::int64_t numTokens, double numbersAmongWords,
+std::vector<std::int32_t> TrainingFiller::numberIds(const std::string& number) const
+{
+    std::vector<std::int32_t> ids = m_space;
+    for (const char digit : number)
+        ids.push_back(m_digits[static_cast<std::size_t>(digit - '0')]);
+    return ids;
+}
+
+std::int32_t TrainingFiller::nextWord(FillerKind kind, std::size_t& inProse,
+                                      TrainingRandom& random) const
+{
+    if (kind == FillerKind::ReferenceWords)
+        return random.pick(m_referenceWords);
+    if (kind == FillerKind::ProseWords)
+        return random.pick(m_prose);
+    const std::int32_t word = m_prose[inProse];
+    inProse = inProse + 1 == m_prose.size() ? 0 : inProse + 1;
+    return word;
+}
+
+FillerTokens TrainingFiller::make(FillerKind kind, std::int64_t numTokens,
+                                  const TrainingNumbers* numbers, bool begins,
                                   TrainingRandom& random) const
 {
     FillerTokens made;
     made.places.push_back(0);
     const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(0, numTokens));
-    std::size_t next = random.pick(m_sentences);
-    std::size_t sentence = 0;
+    std::size_t inProse = random.pick(m_sentences);
+    const auto append = [&made](const std::vector<std::int32_t>& ids) {
+        made.ids.insert(made.ids.end(), ids.begin(), ids.end());
+    };
     while (made.ids.size() < wanted) {
-        bool isPlace = true;
-        if (kind == FillerKind::Prose) {
-            if (next == m_prose.size())
-                next = 0;
-            sentence = next;
-            isPlace = std::binary_search(m_sentences.begin(), m_sentences.end(), sentence);
-        }
+        const bool isPlace = kind != FillerKind::Prose ||
+                             std::binary_search(m_sentences.begin(), m_sentences.end(), inProse);
         if (isPlace && !made.ids.empty())
             made.places.push_back(made.ids.size());
-        if (kind != FillerKind::Prose && random.chance(numbersAmongWords)) {
-            made.ids.insert(made.ids.end(), m_space.begin(), m_space.end());
-            const std::size_t digits = 1 + random.below(6);
-            for (std::size_t i = 0; i < digits; ++i)
-                made.ids.push_back(random.pick(m_digits));
-            continue;
+        if (kind != FillerKind::Prose && numbers != nullptr && random.chance(kNumbersAmongWords)) {
+            const auto ids = numberIds(numbers->make(1 + random.below(6), random));
+            if (made.ids.size() + ids.size() <= wanted) { // cut, it could be one that is held out
+                append(ids);
+                continue;
+            }
         }
-        const std::int32_t word = kind == FillerKind::Prose        ? m_prose[next++]
-                                  : kind == FillerKind::ProseWords ? random.pick(m_prose)
-                                                                   : random.pick(m_referenceWords);
-        const auto& ids = m_words[static_cast<std::size_t>(word)];
-        made.ids.insert(made.ids.end(), ids.begin(), ids.end());
+        const auto word = static_cast<std::size_t>(nextWord(kind, inProse, random));
+        append(begins && made.ids.empty() ? m_bareWords[word] : m_words[word]);
     }
     made.ids.resize(wanted);
-    if (made.ids.empty())
-        made.places.assign(1, 0);
-    else
+    if (!made.ids.empty())
         made.places.push_back(made.ids.size());
     return made;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/tokenizer/tokenizer.h"
+#include "engine/train/passages.h"
 #include "engine/train/training_random.h"
 
 #include <cstdint>
@@ -35,16 +36,19 @@ public:
     /// text are not those of its words
     TrainingFiller(const Tokenizer& tokenizer, std::string_view prose);
 
-    /// \param numbersAmongWords  the share of random words that are numbers instead; they would be
-    /// found by a model that looks for digits alone
-    FillerTokens make(FillerKind kind, std::int64_t numTokens, double numbersAmongWords,
-                      TrainingRandom& random) const;
+    /// \param numbers  null, or where one in thirty random words is a number instead, which a model
+    /// that looks for digits alone would take
+    /// \param begins  whether it is the beginning of its text, where no space is before a word
+    FillerTokens make(FillerKind kind, std::int64_t numTokens, const TrainingNumbers* numbers,
+                      bool begins, TrainingRandom& random) const;
 
 private:
     std::int32_t wordIndex(const Tokenizer& tokenizer, std::string_view word);
-    std::size_t numberIndex(TrainingRandom& random) const;
+    std::vector<std::int32_t> numberIds(const std::string& number) const;
+    std::int32_t nextWord(FillerKind kind, std::size_t& inProse, TrainingRandom& random) const;
 
-    std::vector<std::vector<std::int32_t>> m_words; ///< ids of " word", each word once
+    std::vector<std::vector<std::int32_t>> m_words;     ///< ids of " word", each word once
+    std::vector<std::vector<std::int32_t>> m_bareWords; ///< ids of "word"
     std::unordered_map<std::string, std::int32_t> m_indices;
     std::vector<std::int32_t> m_prose;          ///< indices into m_words
     std::vector<std::size_t> m_sentences;       ///< indices into m_prose

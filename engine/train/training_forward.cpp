@@ -3,6 +3,9 @@
 #include "engine/train/training_attention.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/argsort.h>
+#include <ATen/ops/bincount.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/ones.h>
@@ -12,6 +15,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/topk.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <utility>
 
@@ -37,6 +41,17 @@ at::Tensor rotated(const at::Tensor& x, const RotaryRows& rows)
         .flatten(3);
 }
 
+/// Rows of the positions 0, stride, 2 stride, ...
+RotaryRows spreadRows(const RotaryTable& table, std::int64_t length, std::int64_t stride)
+{
+    RotaryRows rows = table.rows(0, length * stride, length * stride);
+    if (stride > 1) {
+        rows.cos = rows.cos.slice(0, 0, length * stride, stride);
+        rows.sin = rows.sin.slice(0, 0, length * stride, stride);
+    }
+    return rows;
+}
+
 } // namespace
 
 TrainingForward::TrainingForward(ModelConfig config, at::ScalarType productType)
@@ -48,7 +63,7 @@ TrainingForward::TrainingForward(ModelConfig config, at::ScalarType productType)
 }
 
 TrainingOutput TrainingForward::operator()(const TrainingParameters& parameters,
-                                           const at::Tensor& ids) const
+                                           const at::Tensor& ids, std::int64_t stride) const
 {
     TrainingOutput output;
     output.balance = at::zeros({}, at::kFloat);
@@ -57,7 +72,8 @@ TrainingOutput TrainingForward::operator()(const TrainingParameters& parameters,
     for (std::size_t i = 0; i < m_config.layers.size(); ++i) {
         const BlockParameters& block = parameters.blocks()[i];
         x = x + attention(parameters, i,
-                          rmsNorm(x, parameters[block.attentionNorm], m_config.normEpsilon));
+                          rmsNorm(x, parameters[block.attentionNorm], m_config.normEpsilon),
+                          stride);
         const at::Tensor normed =
             rmsNorm(x, parameters[block.feedForwardNorm], m_config.normEpsilon);
         x = x + experts(parameters, i, normed.flatten(0, 1), output).view_as(x);
@@ -89,7 +105,7 @@ at::Tensor TrainingForward::logits(const TrainingParameters& parameters,
 }
 
 at::Tensor TrainingForward::attention(const TrainingParameters& parameters, std::size_t layer,
-                                      const at::Tensor& x) const
+                                      const at::Tensor& x, std::int64_t stride) const
 {
     const BlockParameters& block = parameters.blocks()[layer];
     const LayerConfig& kind = m_config.layers[layer];
@@ -99,7 +115,8 @@ at::Tensor TrainingForward::attention(const TrainingParameters& parameters, std:
     };
     const at::Tensor kv = linear(x, parameters[block.keyValue]);
     const std::int64_t kvWidth = m_config.numKvHeads * m_config.headDim;
-    const RotaryRows rows = m_rotary[layer].rows(0, length, length);
+    const bool isGlobal = kind.kind == LayerKind::Global;
+    const RotaryRows rows = spreadRows(m_rotary[layer], length, isGlobal ? stride : 1);
     const at::Tensor q =
         rotated(heads(linear(x, parameters[block.query]), m_config.numHeads), rows);
     const at::Tensor k =
@@ -121,22 +138,29 @@ at::Tensor TrainingForward::experts(const TrainingParameters& parameters, std::s
     const at::Tensor probabilities = at::softmax(at::linear(x, parameters[block.router]), -1);
     const auto [chosen, experts] = at::topk(probabilities, moe.numActive);
     const at::Tensor weights = chosen / chosen.sum(-1, true);
-    at::Tensor sum = at::zeros_like(x);
-    at::Tensor load = output.load.select(0, static_cast<std::int64_t>(layer));
+    // Visits sorted by expert, so that each expert's rows lie together.
+    const at::Tensor visits = experts.flatten(); // [N * k]
+    const at::Tensor order = at::argsort(visits, true, 0, false);
+    const at::Tensor rows = order.div(moe.numActive, "floor");
+    const at::Tensor counts = at::bincount(visits, {}, moe.numExperts);
+    const at::Tensor load = counts.to(at::kFloat) / static_cast<double>(visits.numel());
+    output.load.select(0, static_cast<std::int64_t>(layer)).copy_(load);
+    const at::Tensor gathered = x.index_select(0, rows);
+    std::vector<at::Tensor> parts;
+    std::int64_t first = 0;
     for (std::size_t e = 0; e < block.experts.size(); ++e) {
-        const at::Tensor visits = experts.eq(static_cast<std::int64_t>(e)); // [N, k]
-        const at::Tensor rows = visits.any(-1).nonzero().view({-1});
-        load[static_cast<std::int64_t>(e)] =
-            static_cast<double>(rows.numel()) / static_cast<double>(experts.numel());
-        if (rows.numel() == 0)
-            continue;
-        const at::Tensor weight = (weights * visits).sum(-1, true).index_select(0, rows);
-        sum = sum.index_add(0, rows,
-                            expert(parameters, block.experts[e], x.index_select(0, rows)) * weight);
+        const auto count = counts[static_cast<std::int64_t>(e)].item<std::int64_t>();
+        if (count > 0)
+            parts.push_back(
+                expert(parameters, block.experts[e], gathered.slice(0, first, first + count)));
+        first += count;
     }
+    const at::Tensor weighted =
+        at::cat(parts) * weights.flatten().index_select(0, order).unsqueeze(1);
+    at::Tensor sum = at::zeros_like(x).index_add(0, rows, weighted);
     // Switch Transformer's loss: 1 where both the visits and the probabilities are even.
-    output.balance = output.balance + (load.clone() * probabilities.mean(0)).sum() *
-                                          static_cast<double>(moe.numExperts);
+    output.balance =
+        output.balance + (load * probabilities.mean(0)).sum() * static_cast<double>(moe.numExperts);
     for (const ExpertParameters& shared : block.shared)
         sum = sum + expert(parameters, shared, x);
     return sum;

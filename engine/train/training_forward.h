@@ -36,7 +36,11 @@ public:
     const ModelConfig& config() const { return m_config; }
 
     /// \param ids  [B, T] int64, positions from 0
-    TrainingOutput operator()(const TrainingParameters& parameters, const at::Tensor& ids) const;
+    /// \param stride  global layers rotate position p as p * stride: distances of long texts in
+    /// short ones, as PoSE has them. Source: Zhu et al. 2023 (2309.10400), of which this is the
+    /// evenly spread kind
+    TrainingOutput operator()(const TrainingParameters& parameters, const at::Tensor& ids,
+                              std::int64_t stride = 1) const;
 
     /// Logits [N, V] of rows of hidden states [N, E].
     at::Tensor logits(const TrainingParameters& parameters, const at::Tensor& hidden) const;
@@ -46,7 +50,7 @@ private:
     at::Tensor expert(const TrainingParameters& parameters, const ExpertParameters& weights,
                       const at::Tensor& x) const;
     at::Tensor attention(const TrainingParameters& parameters, std::size_t layer,
-                         const at::Tensor& x) const;
+                         const at::Tensor& x, std::int64_t stride) const;
     at::Tensor experts(const TrainingParameters& parameters, std::size_t layer, const at::Tensor& x,
                        TrainingOutput& output) const;
 

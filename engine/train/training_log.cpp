@@ -3,6 +3,7 @@
 #include "engine/base/errors.h"
 #include "engine/train/whole_file.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <string>
@@ -15,19 +16,22 @@ constexpr const char* kHeader =
     "step,phase,length,tokens,learning_rate,loss,answer_loss,text_loss,balance,gradient_norm,"
     "answers,answers_right,seconds\n";
 
-/// Lines of steps before `nextStep`; a damaged one and what follows are left out.
+/// Whole lines of steps before `nextStep`, ascending; a damaged one is left out.
 std::string keptLines(const std::filesystem::path& file, std::int64_t nextStep)
 {
     std::string kept = kHeader;
     std::ifstream stream(file);
     std::string line;
     std::getline(stream, line);
-    for (std::int64_t expected = 0; expected < nextStep && std::getline(stream, line); ++expected) {
+    const auto columns = std::count(kept.begin(), kept.end(), ',');
+    for (std::int64_t last = -1; std::getline(stream, line);) {
         std::int64_t step = -1;
         std::from_chars(line.data(), line.data() + line.size(), step);
-        if (step != expected)
-            break;
+        if (step <= last || step >= nextStep ||
+            std::count(line.begin(), line.end(), ',') != columns)
+            continue;
         kept += line + '\n';
+        last = step;
     }
     return kept;
 }

@@ -6,13 +6,15 @@
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
+#include <set>
 #include <string_view>
 
 namespace kvscope {
 namespace {
 
-constexpr std::int64_t kShortestLength = 64; ///< shorter texts have no room for passages
-constexpr std::int64_t kMostSteps = 10'000'000;
+constexpr std::int64_t kShortestLength = 64;    ///< shorter texts have no room for passages
+constexpr std::int64_t kMostSteps = 10'000'000; ///< in all; a float32 counts them exactly
+constexpr std::int64_t kMostStride = 1024;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
 
 /// A misspelt key would be a default in silence.
@@ -57,6 +59,13 @@ std::vector<ConfigObject> sectionsOf(const ConfigObject& json, const char* key)
     return sections;
 }
 
+bool isFolderName(const std::string& name)
+{
+    constexpr std::string_view kLetters =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    return !name.empty() && name.find_first_not_of(kLetters) == std::string::npos;
+}
+
 TrainingShape readShape(const ConfigObject& json)
 {
     refuseOtherKeys(json, {"vocabulary", "width", "layers", "heads", "kv_heads", "head_dim",
@@ -85,8 +94,8 @@ TrainingShape readShape(const ConfigObject& json)
 
 TrainingPhase readPhase(const ConfigObject& json)
 {
-    refuseOtherKeys(json,
-                    {"name", "yarn_scale", "stages", "learning_rate", "last_rate", "warm_up"});
+    refuseOtherKeys(json, {"name", "yarn_scale", "stages", "learning_rate", "last_rate", "warm_up",
+                           "most_stride"});
     TrainingPhase phase;
     phase.name = json.text("name").value_or("training");
     phase.yarnScale = numberOf(json, "yarn_scale", 1.0, 1e6, 1.0);
@@ -98,8 +107,17 @@ TrainingPhase readPhase(const ConfigObject& json)
     phase.learningRate.peak = numberOf(json, "learning_rate", 0.0, 10.0, phase.learningRate.peak);
     phase.learningRate.floor = numberOf(json, "last_rate", 0.0, 1.0, phase.learningRate.floor);
     phase.learningRate.warmUp = countOf(json, "warm_up", 0, kMostSteps, phase.learningRate.warmUp);
+    phase.mostStride = countOf(json, "most_stride", 1, kMostStride, 1);
     phase.learningRate.total = phase.steps();
     return phase;
+}
+
+std::int64_t strideOf(std::int64_t step, std::int64_t most)
+{
+    std::int64_t kinds = 1;
+    while ((std::int64_t{1} << kinds) <= most)
+        ++kinds;
+    return std::int64_t{1} << step % kinds;
 }
 
 } // namespace
@@ -128,6 +146,7 @@ TrainingPoint TrainingRecipe::at(std::int64_t step) const
         inPhase -= phases[point.phase++].steps();
     const TrainingPhase& phase = phases[point.phase];
     point.learningRate = phase.learningRate.at(inPhase);
+    point.stride = strideOf(inPhase, phase.mostStride);
     std::size_t stage = 0;
     for (std::int64_t left = inPhase; left >= phase.stages[stage].steps; ++stage)
         left -= phase.stages[stage].steps;
@@ -163,6 +182,13 @@ TrainingRecipe readTrainingRecipe(const std::filesystem::path& file)
     recipe.optimizer.clipNorm = numberOf(json, "clip_norm", 0.0, 1e9, recipe.optimizer.clipNorm);
     for (const ConfigObject& phase : sectionsOf(json, "phases"))
         recipe.phases.push_back(readPhase(phase));
+    if (recipe.steps() > kMostSteps)
+        json.fail("phases", "have more steps than the 10,000,000 that are counted");
+    std::set<std::string> names;
+    for (const TrainingPhase& phase : recipe.phases)
+        if (!isFolderName(phase.name) || !names.insert(phase.name).second ||
+            !names.insert(phase.name + "-bfloat16").second)
+            json.fail("phases", "need names of their own, of letters, digits, - and _");
     for (std::size_t phase = 0; phase < recipe.phases.size(); ++phase)
         (void)recipe.config(phase); // refuses a shape that no model has
     return recipe;

@@ -22,6 +22,8 @@ struct TrainingPhase
 {
     std::string name;
     double yarnScale = 1.0; ///< 1: the plain rotation
+    /// Steps take 1, 2, 4, ... up to this in turn as TrainingForward's stride.
+    std::int64_t mostStride = 1;
     LearningRate learningRate;
     std::vector<TrainingStage> stages;
 
@@ -35,6 +37,7 @@ struct TrainingPoint
     std::int64_t length = 0;       ///< tokens of a sequence
     std::int64_t numSequences = 0; ///< in a step
     double learningRate = 0.0;
+    std::int64_t stride = 1; ///< as TrainingForward
 };
 
 /// Everything that decides what a training gives, but for the texts.

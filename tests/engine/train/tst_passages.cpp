@@ -13,7 +13,8 @@ class TestPassages : public QObject
 private Q_SLOTS:
     void statementsStateTheNumberAndQuestionsDoNot()
     {
-        const PassageMaker maker({});
+        const TrainingNumbers numbers({});
+        const PassageMaker maker(numbers);
         TrainingRandom random(1);
         for (int i = 0; i < 5000; ++i) {
             std::set<std::string> taken;
@@ -36,13 +37,19 @@ private Q_SLOTS:
             readNeedleMaterial(resourceFolder() / "needle" / "facts.json");
         for (const NeedleFact& fact : material.facts)
             heldOut.insert(fact.answer);
-        const PassageMaker maker(heldOut);
+        const TrainingNumbers numbers(heldOut);
+        const PassageMaker maker(numbers);
         TrainingRandom random(2);
         for (int i = 0; i < 50000; ++i) {
             std::set<std::string> taken;
             const Passage passage = maker.make(random, taken);
             QVERIFY(!heldOut.contains(passage.answer));
             QCOMPARE(passage.statement.find("passkey"), std::string::npos);
+            // Nor do its wordings, with another subject.
+            std::string subject = passage.subject;
+            subject[0] = static_cast<char>(std::toupper(subject[0]));
+            QVERIFY(passage.statement != subject + " is " + passage.answer + ".");
+            QCOMPARE(passage.question.find("mentioned above"), std::string::npos);
             for (const NeedleFact& fact : material.facts)
                 for (const std::string& statement : fact.statements)
                     QVERIFY(passage.statement != statement);
@@ -51,7 +58,8 @@ private Q_SLOTS:
 
     void subjectsOfATextDiffer()
     {
-        const PassageMaker maker({});
+        const TrainingNumbers numbers({});
+        const PassageMaker maker(numbers);
         TrainingRandom random(3);
         std::set<std::string> taken;
         for (int i = 0; i < 500; ++i)
@@ -61,7 +69,8 @@ private Q_SLOTS:
 
     void theSameSeedGivesTheSamePassages()
     {
-        const PassageMaker maker({});
+        const TrainingNumbers numbers({});
+        const PassageMaker maker(numbers);
         std::set<std::string> takenA, takenB;
         TrainingRandom a(7, 3), b(7, 3), c(7, 4);
         std::set<std::string> takenC;

@@ -29,8 +29,8 @@ TrainingRecipe smallRecipe()
                     .window = 16,
                     .trainedLength = 128};
     recipe.tokensPerStep = 192;
-    recipe.phases = {{"base", 1.0, {.warmUp = 5, .total = 40}, {{64, 30}, {96, 10}}},
-                     {"extended", 4.0, {.peak = 5e-4, .warmUp = 5, .total = 20}, {{96, 20}}}};
+    recipe.phases = {{"base", 1.0, 1, {.warmUp = 5, .total = 40}, {{64, 30}, {96, 10}}},
+                     {"extended", 4.0, 4, {.peak = 5e-4, .warmUp = 5, .total = 20}, {{96, 20}}}};
     return recipe;
 }
 
@@ -40,7 +40,7 @@ constexpr const char* kRecipeText = R"({
            "experts": 3, "expert_dim": 16, "window": 16, "trained_length": 128},
  "tokens_per_step": 192,
  "phases": [{"name": "base", "warm_up": 5, "stages": [{"length": 64, "steps": 6}]},
-            {"name": "extended", "yarn_scale": 4, "learning_rate": 5e-4, "warm_up": 1,
+            {"name": "extended", "yarn_scale": 4, "most_stride": 4, "learning_rate": 5e-4, "warm_up": 1,
              "stages": [{"length": 96, "steps": 4}]}]})";
 
 std::vector<double> losses(Trainer& trainer, int count)
@@ -197,6 +197,12 @@ private Q_SLOTS:
         QTest::newRow("no phases") << "\"phases\": ["
                                    << "\"phases\": [], \"seed2\": ["
                                    << "seed2";
+        QTest::newRow("a folder elsewhere") << "\"base\""
+                                            << "\"../base\""
+                                            << "names";
+        QTest::newRow("one name twice") << "\"base\""
+                                        << "\"extended\""
+                                        << "names";
         QTest::newRow("text") << "\"seed\": 3"
                               << "\"seed\": \"x\""
                               << "seed";
