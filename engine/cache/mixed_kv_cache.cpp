@@ -163,6 +163,15 @@ void MixedKVCache::reserve(std::int64_t n)
             array->reserve(n);
 }
 
+std::int64_t MixedKVCache::globalCapacity() const
+{
+    std::int64_t capacity = m_shape.capTokens;
+    for (const Buffer& buffer : m_buffers)
+        if (const auto* array = std::get_if<GrowingBuffer>(&buffer))
+            capacity = std::min(capacity, array->capacity());
+    return capacity;
+}
+
 MixedKVCache MixedKVCache::fork(std::int64_t n) const
 {
     requireNoOpenChunk();

@@ -88,6 +88,8 @@ public:
     /// \throws MemoryError past the cap, before anything changed; ArgumentError while a chunk is
     /// open.
     void reserve(std::int64_t n);
+    /// Positions that global layers have room for before one of them grows; the cap without any.
+    std::int64_t globalCapacity() const;
     /// An independent copy cut back to exactly n positions.
     /// \throws ArgumentError where reusablePrefix(n) != n, or while a chunk is open.
     MixedKVCache fork(std::int64_t n) const;

@@ -49,13 +49,18 @@ at::Tensor runChunk(Decoder& decoder, Context& context, const GenerationRequest&
     return logits.defined() ? logits.reshape({-1}).cpu() : logits;
 }
 
-/// Room for the prompt, and for as much of what follows as growing would have given it.
+/// Room for the prompt, and for as much of what follows as growing would have given it. What has
+/// to be copied grows by half at least, so that a conversation's turns do not each copy it.
 void reserveFor(const Decoder& decoder, MixedKVCache& cache, const GenerationRequest& request)
 {
     const auto prompt = static_cast<std::int64_t>(request.prompt.size());
+    const std::int64_t capacity = cache.globalCapacity();
+    if (prompt <= capacity)
+        return;
     const std::int64_t cap = cache.shape().capTokens;
     const std::int64_t grown = grownCapacity(prompt, prompt < cap ? prompt + 1 : prompt, cap);
-    cache.reserve(std::max(prompt, std::min(plannedLength(decoder, request), grown)));
+    cache.reserve(std::max(grownCapacity(capacity, prompt, cap),
+                           std::min(plannedLength(decoder, request), grown)));
 }
 
 } // namespace

@@ -58,6 +58,18 @@ private Q_SLOTS:
             QCOMPARE(layer.growth.size(), std::size_t{1});
             QCOMPARE(layer.capacity, 94); // and for the four tokens that follow
         }
+        // A second turn that has room copies nothing; one that has none makes room for more.
+        std::vector<TokenId> more = context.ids();
+        more.resize(94, 5);
+        request.prompt = more;
+        request.sampling.maxNewTokens = 1;
+        generate(*decoder, context, nullptr, request, {}, {});
+        QCOMPARE(context.cache().snapshot().layers[0].growth.size(), std::size_t{1});
+        request.prompt.resize(97, 5);
+        generate(*decoder, context, nullptr, request, {}, {});
+        QCOMPARE(context.cache().snapshot().layers[0].growth.size(), std::size_t{2});
+        QCOMPARE(context.cache().snapshot().layers[0].capacity, 94 + 47 + 1);
+        request.prompt.assign(90, 3);
         // What may follow for long is not reserved for beyond what growing would give.
         Context other(decoder->makeCache());
         request.sampling.maxNewTokens = 1'000'000;
