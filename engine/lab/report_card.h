@@ -53,8 +53,8 @@ CardResult fitsResult(const CardEvidence& evidence);
 /// in time, or every run of the length was disturbed by other load and came too late.
 CardResult inTimeResult(const CardEvidence& evidence);
 /// Yes: the whole text lowers the loss (the gain's interval above 0), and the effective length by
-/// the absolute line is the length. No: neither, every measured length failing. In part: anything
-/// between, or one of the two was not measured.
+/// the absolute line is the length. No: neither, the gain's interval not above 0 anywhere and every
+/// measured length failing. In part: anything between, or one of the two was not measured.
 CardResult usesResult(const CardEvidence& evidence);
 
 /// The five claims with their texts and plots. Pure: the same evidence gives the same card.

@@ -12,7 +12,8 @@ namespace {
 /// What the two tests of claim five say, each where it was made.
 struct UseFindings
 {
-    std::optional<bool> helps;   ///< earlier text lowers the loss
+    std::optional<bool> helps;   ///< earlier text lowers the loss, its interval above 0
+    bool isGainOpen = false;     ///< the gain's interval holds 0, or there is none
     std::optional<bool> reaches; ///< the effective length is the length
     bool failsEverywhere = false;
 };
@@ -20,8 +21,11 @@ struct UseFindings
 UseFindings useFindings(const CardEvidence& evidence)
 {
     UseFindings findings;
-    if (evidence.use && evidence.use->firstSegmentAgrees())
+    if (evidence.use && evidence.use->firstSegmentAgrees()) {
+        const SampleMean& gain = evidence.use->gain;
         findings.helps = evidence.use->usesContext();
+        findings.isGainOpen = !*findings.helps && (!gain.hasInterval() || gain.high > 0.0);
+    }
     if (evidence.needle && !evidence.needle->isLeaking &&
         !evidence.needle->absolute.lengths.empty()) {
         const EffectiveLength& length = evidence.needle->absolute;
@@ -37,7 +41,7 @@ CardVerdict usesVerdict(const UseFindings& findings)
         return CardVerdict::NotMeasured;
     if (findings.helps.value_or(false) && findings.reaches.value_or(false))
         return CardVerdict::Yes;
-    const bool lossFails = !findings.helps.value_or(false);
+    const bool lossFails = !findings.helps.value_or(false) && !findings.isGainOpen;
     const bool needleFails = !findings.reaches || findings.failsEverywhere;
     return lossFails && needleFails ? CardVerdict::No : CardVerdict::InPart;
 }
@@ -114,6 +118,8 @@ std::string usesHeadline(const CardEvidence& evidence, const UseFindings& findin
     }
     if (!findings.helps)
         return "Not measured";
+    if (findings.isGainOpen)
+        return "Whether past text lowers loss is undecided";
     return *findings.helps
                ? "Past text lowers loss by " + decimals(evidence.use->gain.mean, 2) + " nats"
                : "Past text does not lower loss";

@@ -200,7 +200,10 @@ private Q_SLOTS:
         QTest::newRow("no loss gain, though the needle passes")
             << 0.01 << 8192 << 8192 << "In part";
         QTest::newRow("no loss gain, needle undecided") << 0.01 << 0 << 1024 << "In part";
-        QTest::newRow("neither") << 0.01 << 0 << 0 << "No";
+        QTest::newRow("neither") << -0.2 << 0 << 0 << "No";
+        // Its interval holds 0, which is no finding against it.
+        QTest::newRow("gain undecided, needle fails")
+            << 0.01 << 0 << 0 << "In part";
         QTest::newRow("no loss gain, and no needle") << -0.2 << -1 << 0 << "No";
         QTest::newRow("nothing") << 9.0 << -1 << 0 << "Not measured";
     }
