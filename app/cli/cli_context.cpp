@@ -97,6 +97,19 @@ void addCommonOptions(CLI::App& command, CommonOptions& options, ModelArgument m
                        "a sentencepiece .model or a .gguf to take the tokenizer from");
 }
 
+OpenRequest openRequestOf(const CommonOptions& options)
+{
+    OpenRequest request;
+    request.path = options.model;
+    request.device = options.device;
+    request.dtype = options.dtype;
+    request.cacheDtype = options.cacheDtype;
+    request.rotary = options.rotary;
+    request.tokenizerFile = options.tokenizerFile;
+    request.contextLimit = options.maxContext;
+    return request;
+}
+
 std::shared_ptr<const Checkpoint> openFor(const CommonOptions& options)
 {
     return withAblations(withRotary(openCheckpoint(options.model), options.rotary),

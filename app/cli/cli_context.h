@@ -3,6 +3,7 @@
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/model/ablation.h"
 #include "engine/model/decoder.h"
+#include "engine/session/session.h"
 #include "engine/tokenizer/tokenizer.h"
 
 #include <CLI/CLI.hpp>
@@ -56,6 +57,8 @@ struct CliContext
 enum class ModelArgument { Required, None };
 void addCommonOptions(CLI::App& command, CommonOptions& options, ModelArgument model);
 
+/// What opening it in the window would ask for. It knows no ablations.
+OpenRequest openRequestOf(const CommonOptions& options);
 /// Opens the checkpoint with rotary override and ablations applied.
 std::shared_ptr<const Checkpoint> openFor(const CommonOptions& options);
 /// Whether MODEL is "preset:NAME", which commands take that need no weights.

@@ -20,20 +20,6 @@ struct InspectOptions
     bool showsChecks = false;
 };
 
-/// What opening it in the window would ask for.
-OpenRequest requestOf(const CommonOptions& options)
-{
-    OpenRequest request;
-    request.path = options.model;
-    request.device = options.device;
-    request.dtype = options.dtype;
-    request.cacheDtype = options.cacheDtype;
-    request.rotary = options.rotary;
-    request.tokenizerFile = options.tokenizerFile;
-    request.contextLimit = options.maxContext;
-    return request;
-}
-
 /// A line of the summary, or "none".
 std::string summaryLine(const OpenPreview& preview, const std::string& label)
 {
@@ -188,7 +174,7 @@ void inspect(const InspectOptions& options, CliContext& context)
         throw ArgumentError("inspect shows a checkpoint as it is stored; --sink-bias and --window "
                             "are for commands that run it");
     const PreviewedCheckpoint inspected =
-        previewCheckpoint(requestOf(options.common), context.stop);
+        previewCheckpoint(openRequestOf(options.common), context.stop);
     if (context.stop.stop_requested())
         throw Stopped{};
     if (inspected.checkpoint == nullptr) {

@@ -1,23 +1,24 @@
-#include "app/cli/lab_options.h"
+#include "app/cli/card_measurement.h"
 #include "app/cli/render_child.h"
-#include "app/cli/sweep_run.h"
 #include "engine/base/errors.h"
+#include "engine/base/memory_reading.h"
+#include "engine/base/path_name.h"
 #include "engine/base/units.h"
 #include "engine/lab/report_card_html.h"
 #include "engine/lab/report_card_json.h"
 #include "engine/lab/report_records.h"
-#include "engine/lab/report_run.h"
 #include "engine/lab/run_record_identity.h"
+#include "engine/session/experiment_command_line.h"
 
 #include <ATen/Parallel.h>
 
 #include <cmath>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <unistd.h>
 
 namespace kvscope {
@@ -35,35 +36,29 @@ struct ReportArguments
     bool measuresRest = false;
 };
 
-std::string quoted(const std::string& text)
-{
-    return text.find_first_of(" '\"$&|<>()\\*?`;") == std::string::npos ? text : '"' + text + '"';
-}
-
-/// The command that makes the card anew, without where it is written.
+/// The command that makes the card anew, without where it is written: it names no folder.
 std::string commandLine(const ReportArguments& arguments)
 {
-    std::string text = "kvscope-cli report " +
-                       quoted(std::filesystem::path(arguments.common.model).filename().string());
-    if (arguments.options.tokens > 0)
-        text += " --length " + std::to_string(arguments.options.tokens);
-    if (arguments.options.isQuick)
-        text += " --quick";
-    if (arguments.options.limitSeconds != kCardLimitSeconds)
-        text += " --limit-seconds " + fixedText(arguments.options.limitSeconds, 1);
+    OpenRequest opened = openRequestOf(arguments.common);
+    opened.path = lastName(opened.path);
+    opened.tokenizerFile = lastName(opened.tokenizerFile);
+    const CardRunOptions& options = arguments.options;
+    std::ostringstream text;
+    text << experimentCommandLine(opened, {CardExperiment{options.tokens, options.limitSeconds,
+                                                          options.isQuick, options.chunkTokens},
+                                           {},
+                                           false,
+                                           options.seed});
+    const Ablations& ablations = arguments.common.ablations;
+    if (ablations.sinkBias)
+        text << " --sink-bias " << *ablations.sinkBias;
+    if (ablations.window)
+        text << " --window " << *ablations.window;
     for (const std::string& record : arguments.records)
-        text += " --from " + quoted(std::filesystem::path(record).filename().string());
-    return text + " --seed " + std::to_string(arguments.options.seed);
-}
-
-std::string today()
-{
-    const std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    ::gmtime_r(&now, &parts);
-    char text[32];
-    std::strftime(text, sizeof(text), "%Y-%m-%d", &parts);
-    return text;
+        text << " --from " << shellWord(lastName(record));
+    if (arguments.measuresRest)
+        text << " --measure-rest";
+    return text.str();
 }
 
 void writeText(const std::filesystem::path& path, const std::string& text)
@@ -147,70 +142,41 @@ void printCard(std::ostream& out, const ReportCard& card)
     out << '\n' << card.footnote << '\n';
 }
 
-/// Null where it cannot be run, which is said. Lengths that do not fit are marked in the plan.
-std::unique_ptr<Sweep> needlesFor(const SweepSubject& subject, const ReportArguments& arguments,
-                                  const CardEvidence& evidence, const CliContext& context)
-{
-    SweepRequest request = cardNeedles(arguments.options, evidence.tokens);
-    request.contextLimit = arguments.common.maxContext;
-    try {
-        return makeSweep(subject, request);
-    } catch (const ArgumentError& error) {
-        context.err << "note: the needle search is not run: " << error.what() << '\n';
-        return nullptr;
-    }
-}
-
-void measureRest(CardEvidence& evidence, const ReportArguments& arguments,
-                 const std::shared_ptr<const Checkpoint>& checkpoint, const CliContext& context)
-{
-    const auto decoder = buildDecoder(arguments.common, context, checkpoint);
-    warnBeyondPositions(context, *decoder, evidence.tokens);
-    std::unique_ptr<const Tokenizer> tokenizer;
-    try {
-        tokenizer = requireTokenizer(arguments.common, *checkpoint);
-    } catch (const TokenizerError& error) {
-        context.err << "note: loss and use are not measured: " << error.what() << '\n';
-    }
-    std::unique_ptr<Sweep> sweep;
-    if (tokenizer != nullptr && !evidence.needle)
-        sweep = needlesFor({*checkpoint, *tokenizer, *decoder}, arguments, evidence, context);
-    std::optional<SweepRun> run;
-    if (sweep != nullptr) // a record of another run is refused before anything is measured
-        run.emplace(*sweep, SweepSubject{*checkpoint, *tokenizer, *decoder}, arguments.record,
-                    arguments.common, context);
-    measureCard(
-        evidence, *decoder, tokenizer.get(), arguments.options,
-        [&context](const std::string& line) { context.err << line << '\n'; }, context.stop);
-    if (!run)
-        return;
-    context.err << "needle search\n";
-    evidence.needle = run->run(0);
-    run->close();
-}
-
 void runReport(ReportArguments arguments, const CliContext& context)
 {
+    const CommonOptions& common = arguments.common;
     if (!std::isfinite(arguments.options.limitSeconds) || arguments.options.limitSeconds <= 0.0)
         throw ArgumentError("--limit-seconds must be a number above 0");
-    arguments.options.seed = arguments.common.seed;
-    if (arguments.common.threads > 0)
-        at::set_num_threads(arguments.common.threads);
-    const auto checkpoint = openFor(arguments.common);
-    CardEvidence evidence = cardSubject(*checkpoint, arguments.options,
-                                        cacheElementBytes(arguments.common, *checkpoint));
+    const bool measures = arguments.records.empty() || arguments.measuresRest;
+    if (!measures && !arguments.record.out.empty())
+        throw ArgumentError("with --from, --out keeps nothing without --measure-rest");
+    arguments.options.seed = common.seed;
+    arguments.options.contextLimit = common.maxContext;
+    if (common.threads > 0)
+        at::set_num_threads(common.threads);
+    const auto checkpoint = openFor(common);
+    CardEvidence evidence =
+        cardSubject(*checkpoint, arguments.options, cacheElementBytes(common, *checkpoint),
+                    readFreeHostMemory().value_or(0));
     evidence.command = commandLine(arguments);
     takeRecords(evidence, {arguments.records.begin(), arguments.records.end()},
                 modelHash(*checkpoint));
-    if (arguments.records.empty() || arguments.measuresRest)
-        measureRest(evidence, arguments, checkpoint, context);
-    evidence.facts.push_back({"Made", std::string("kvscope ") + KVSCOPE_VERSION + ", " + today()});
+    std::optional<CardMeasurement> measurement;
+    if (measures) {
+        measurement.emplace(common, arguments.options, arguments.record, checkpoint, evidence,
+                            context);
+        measurement->measure(evidence);
+    }
+    evidence.facts.push_back(madeNote(KVSCOPE_VERSION));
     const ReportCard card = reportCard(evidence);
-    writePages(arguments, card, context);
-    if (arguments.common.isJson)
+    if (common.isJson)
         context.out << jsonLine(cardJson(card));
     else
         printCard(context.out, card);
+    context.out.flush(); // whatever becomes of the files
+    writePages(arguments, card, context);
+    if (measurement)
+        measurement->close();
 }
 
 } // namespace

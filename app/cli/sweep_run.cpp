@@ -2,10 +2,8 @@
 
 #include "engine/base/units.h"
 #include "engine/lab/sweep_json.h"
-#include "engine/session/open_model.h"
 
 #include <chrono>
-#include <utility>
 
 namespace kvscope {
 namespace {
@@ -66,7 +64,7 @@ public:
     void prefilled(const PrefillProgress& progress)
     {
         if (isTime())
-            m_err << text(m_trial) << ": "
+            m_err << trialText(m_trial) << ": "
                   << formatCount(progress.reusedTokens + progress.doneTokens) << " of "
                   << formatCount(m_trial.promptTokens) << " tokens\n";
     }
@@ -76,7 +74,7 @@ public:
         if (!isTime())
             return;
         const SweepReport report = m_sweep.report();
-        m_err << text(trial) << (trial.isCorrect() ? ": found" : ": not found") << "; "
+        m_err << trialText(trial) << (trial.isCorrect() ? ": found" : ": not found") << "; "
               << formatCount(std::ssize(report.trials)) << " trials done, "
               << formatCount(amountLeft(report).trials) << " left";
         if (report.progress.secondsLeft > 0.0)
@@ -85,16 +83,6 @@ public:
     }
 
 private:
-    static std::string text(const SweepTrial& trial)
-    {
-        if (trial.role == TrialRole::Oracle)
-            return "alone, " + trial.itemName;
-        const std::string place = formatCount(trial.tokens);
-        return trial.role == TrialRole::Control
-                   ? place + ", control, " + trial.itemName
-                   : place + " at " + fixedText(trial.depth, 0) + " %, " + trial.itemName;
-    }
-
     bool isTime()
     {
         const auto now = std::chrono::steady_clock::now();
@@ -132,16 +120,6 @@ bool runTrials(Sweep& sweep, RunRecord* record, std::int64_t limit, const CliCon
 }
 
 } // namespace
-
-std::unique_ptr<Sweep> makeSweep(const SweepSubject& subject, const SweepRequest& request)
-{
-    auto task = makeSweepTask(request);
-    ChatPrompter prompter = sweepPrompter(subject.tokenizer, subject.checkpoint.tokenizer, request);
-    auto endTokens = endTokensFor(subject.checkpoint, &subject.tokenizer, &prompter.chatTemplate());
-    return std::make_unique<Sweep>(
-        SweepModel{subject.decoder, subject.tokenizer, std::move(prompter), std::move(endTokens)},
-        std::move(task), request);
-}
 
 SweepRun::SweepRun(Sweep& sweep, const SweepSubject& subject, const RecordOptions& record,
                    const CommonOptions& common, const CliContext& context)

@@ -1,27 +1,14 @@
 #pragma once
 
 #include "app/cli/lab_options.h"
-#include "engine/lab/sweep.h"
-#include "engine/lab/sweep_request.h"
+#include "engine/session/sweep_subject.h"
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 
 // Sweeps as the commands run them: needle and passkey, and report for its card.
 
 namespace kvscope {
-
-/// What a sweep asks. All of it outlives the sweep.
-struct SweepSubject
-{
-    const Checkpoint& checkpoint;
-    const Tokenizer& tokenizer;
-    Decoder& decoder;
-};
-
-/// \throws ArgumentError as Sweep
-std::unique_ptr<Sweep> makeSweep(const SweepSubject& subject, const SweepRequest& request);
 
 /// A sweep with its record, telling on standard error what goes on.
 class SweepRun

@@ -4,10 +4,19 @@
 #include "engine/lab/report_card_text.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace kvscope {
 namespace {
+
+/// The claim that goes without the part.
+CardClaim claimOf(CardPart part)
+{
+    constexpr std::array<CardClaim, 5> kClaims{
+        CardClaim::Fits, CardClaim::InTime, CardClaim::Behaves, CardClaim::Uses, CardClaim::Uses};
+    return kClaims.at(static_cast<std::size_t>(part));
+}
 
 const PeakRow* peakAt(const PeakReport& report, PrefillWay way, std::int64_t tokens)
 {
@@ -164,6 +173,14 @@ std::string summaryOf(const ReportCard& card)
 }
 
 } // namespace
+
+const char* partTitle(CardPart part)
+{
+    constexpr std::array<const char*, 5> kTitles{
+        "peak memory", "first token and decode step", "loss by position",
+        "loss with and without the text before", "needle search"};
+    return kTitles.at(static_cast<std::size_t>(part));
+}
 
 std::int64_t longestRun(const CardEvidence& evidence)
 {
@@ -345,6 +362,10 @@ ReportCard reportCard(const CardEvidence& evidence)
     card.command = evidence.command;
     card.claims = {acceptsResult(evidence), behavesResult(evidence), fitsResult(evidence),
                    inTimeResult(evidence), usesResult(evidence)};
+    for (const CardRefusal& refusal : evidence.refusals)
+        card.claims.at(static_cast<std::size_t>(claimOf(refusal.part)))
+            .notes.push_back(
+                {"Not measured", partTitle(refusal.part) + (": " + refusal.reason) + "."});
     card.summary = summaryOf(card);
     card.footnote = "A single-fact search is the easiest long-context task; it says “retrieves”, "
                     "not “understands”. Intervals: 95 %.";

@@ -18,6 +18,18 @@ namespace kvscope {
 /// The first token may take this long where nobody says otherwise.
 inline constexpr double kCardLimitSeconds = 30.0;
 
+/// What is measured for a card, in this order.
+enum class CardPart { Peaks, Latency, Positions, Use, Needles };
+/// "peak memory", "needle search".
+const char* partTitle(CardPart part);
+
+/// A part that was tried and could not be measured.
+struct CardRefusal
+{
+    CardPart part = CardPart::Peaks;
+    std::string reason; ///< "4,096 tokens need ..."
+};
+
 /// What is known of a model at a length: whatever was measured. An absent report is "not measured".
 struct CardEvidence
 {
@@ -27,6 +39,7 @@ struct CardEvidence
     std::int64_t trainedPositions = 0; ///< 0: the file does not say
     std::vector<CardNote> facts;
     std::string command;
+    std::vector<CardRefusal> refusals; ///< noted under the claims that go without
 
     std::optional<PositionsReport> positions;
     std::optional<LimitsReport> limits; ///< arithmetic, with the free memory as its budget

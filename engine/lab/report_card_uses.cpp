@@ -4,6 +4,7 @@
 #include "engine/lab/report_card.h"
 #include "engine/lab/report_card_text.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace kvscope {
@@ -17,6 +18,13 @@ struct UseFindings
     std::optional<bool> reaches; ///< the effective length is the length
     bool failsEverywhere = false;
 };
+
+/// Whether the part was tried, so that the reason stands among the notes.
+bool isRefused(const CardEvidence& evidence, CardPart part)
+{
+    return std::any_of(evidence.refusals.begin(), evidence.refusals.end(),
+                       [part](const CardRefusal& refusal) { return refusal.part == part; });
+}
 
 UseFindings useFindings(const CardEvidence& evidence)
 {
@@ -142,11 +150,11 @@ CardResult usesResult(const CardEvidence& evidence)
         result.condition = "past text " + signedDecimals(-evidence.use->gain.mean, 2) + " nats";
     if (evidence.needle)
         addNeedleNotes(result, *evidence.needle);
-    else if (result.isMeasured)
+    else if (result.isMeasured && !isRefused(evidence, CardPart::Needles))
         result.notes.push_back({"Not measured", "The needle search."});
     if (evidence.use)
         addUseNote(result, *evidence.use);
-    else if (result.isMeasured)
+    else if (result.isMeasured && !isRefused(evidence, CardPart::Use))
         result.notes.push_back({"Not measured", "The loss with and without the text before."});
     return result;
 }

@@ -1,6 +1,8 @@
 #include "engine/lab/report_run.h"
 
+#include "engine/base/errors.h"
 #include "engine/base/memory_reading.h"
+#include "engine/base/path_name.h"
 #include "engine/base/units.h"
 #include "engine/lab/lab_resources.h"
 #include "engine/lab/latency.h"
@@ -14,11 +16,16 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <fstream>
+#include <functional>
 #include <set>
 
 namespace kvscope {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kQuickTokens = 2048;
 constexpr std::int64_t kTokensWhereNothingIsStated = 4096;
@@ -32,11 +39,6 @@ std::string processorName()
             if (const auto colon = line.find(": "); colon != std::string::npos)
                 return line.substr(colon + 2);
     return "unnamed processor";
-}
-
-std::string fileName(const std::filesystem::path& path)
-{
-    return path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
 }
 
 /// The length and its halves, shortest first.
@@ -57,6 +59,12 @@ bool isRefused(const PeakReport& report, std::int64_t tokens)
     });
 }
 
+/// By tokens, each of which is dearer than the one before.
+double shareOf(const PrefillProgress& progress)
+{
+    return static_cast<double>(progress.doneTokens) / static_cast<double>(progress.totalTokens);
+}
+
 /// One card's measurements, in the order in which a refusal saves the most time.
 class CardRun
 {
@@ -75,9 +83,9 @@ public:
     void run()
     {
         if (!m_evidence.peaks && m_decoder.device().is_cpu())
-            m_evidence.peaks = peaks();
+            measure(CardPart::Peaks, [this] { m_evidence.peaks = peaks(); });
         if (!m_evidence.latency)
-            m_evidence.latency = latency();
+            measure(CardPart::Latency, [this] { m_evidence.latency = latency(); });
         const bool isRunnable = !m_evidence.peaks || !isRefused(*m_evidence.peaks, tokens());
         if (!isRunnable || m_tokenizer == nullptr)
             return;
@@ -85,31 +93,51 @@ public:
         ids.resize(
             static_cast<std::size_t>(std::min(tokens(), static_cast<std::int64_t>(ids.size()))));
         if (!m_evidence.positions)
-            m_evidence.positions = positions(ids);
+            measure(CardPart::Positions, [&] { m_evidence.positions = positions(ids); });
         if (!m_evidence.use)
-            m_evidence.use = use(ids);
+            measure(CardPart::Use, [&] { m_evidence.use = use(ids); });
     }
 
 private:
     std::int64_t tokens() const { return m_evidence.tokens; }
-    void tell(const std::string& line) const
+    void tell(const std::string& row) const
     {
-        if (m_observer)
-            m_observer(line);
+        if (m_observer.told)
+            m_observer.told(row);
+    }
+    void tellShare(double share) const
+    {
+        if (m_observer.progressed)
+            m_observer.progressed(share);
+    }
+
+    /// A part that refuses takes none of the others with it.
+    void measure(CardPart part, const std::function<void()>& run)
+    {
+        if (m_observer.begun)
+            m_observer.begun(part);
+        try {
+            run();
+        } catch (const EngineError& error) {
+            m_evidence.refusals.push_back({part, error.what()});
+            tell(std::string("not measured: ") + error.what());
+        }
     }
 
     PeakReport peaks()
     {
-        tell("peak memory");
         PeakOptions options;
-        options.lengths = lengthsTo(tokens(), m_options.isQuick ? 2 : 3);
+        options.lengths = cardLengths(m_options, tokens());
         options.ways = {PrefillWay::Chunked, PrefillWay::OneShot};
         options.chunkTokens = m_options.chunkTokens;
         options.seed = m_options.seed;
+        const double numRows = static_cast<double>(options.lengths.size() * options.ways.size());
+        double done = 0.0;
         return measurePeaks(
             m_decoder, options,
-            [this](const PeakRow& row) {
-                tell("  " + formatCount(row.tokens) + " tokens, " +
+            [&](const PeakRow& row) {
+                tellShare(++done / numRows);
+                tell(formatCount(row.tokens) + " tokens, " +
                      (row.chunkTokens == 0 ? "one shot: " : "chunks: ") +
                      (row.isSkipped() ? "skipped, " + row.skipReason
                                       : formatBytes(row.measuredBytes)));
@@ -119,16 +147,28 @@ private:
 
     LatencyReport latency()
     {
-        tell("first token and decode step");
         LatencyOptions options;
-        options.lengths = lengthsTo(tokens(), m_options.isQuick ? 2 : 3);
+        options.lengths = cardLengths(m_options, tokens());
         options.chunkTokens = m_options.chunkTokens;
         options.repeats = m_options.isQuick ? 1 : 3;
         options.decodeSteps = m_options.isQuick ? 8 : 16;
         options.seed = m_options.seed;
+        options.contextLimit = m_options.contextLimit;
         LatencyObserver observer;
+        double left = 0.0;
+        const Clock::time_point start = Clock::now();
+        const auto tellTime = [&] {
+            const double gone = std::chrono::duration<double>(Clock::now() - start).count();
+            tellShare(left > 0.0 ? gone / (gone + left) : 0.0);
+        };
+        observer.estimated = [&](double seconds) {
+            left = seconds;
+            tellTime();
+        };
+        observer.prefilled = [&](std::int64_t, std::int64_t, const TimedRun&) { tellTime(); };
+        observer.stepped = m_observer.stepped;
         observer.rowDone = [this](const FirstTokenRow& row) {
-            tell("  " + formatCount(row.tokens) + " tokens" +
+            tell(formatCount(row.tokens) + " tokens" +
                  (row.chunkTokens == 0 ? ", one shot: " : ", chunks: ") +
                  (row.isSkipped() ? "skipped, " + row.skipReason : formatSeconds(row.bestSeconds)));
         };
@@ -137,23 +177,38 @@ private:
 
     PositionsReport positions(const std::vector<TokenId>& ids)
     {
-        tell("loss by position, " + std::string(kBuiltInTextName));
+        requireAllowed();
         PositionsOptions options;
         options.chunkTokens = m_options.chunkTokens;
-        return positionsReport({measurePositions(m_decoder, ids, options, {}, m_stop)});
+        PositionsObserver observer;
+        observer.progressed = [this](const PrefillProgress& progress) {
+            tellShare(shareOf(progress));
+        };
+        observer.stepped = m_observer.stepped;
+        return positionsReport({measurePositions(m_decoder, ids, options, observer, m_stop)});
     }
 
     UseReport use(const std::vector<TokenId>& ids)
     {
-        tell("loss with and without the text before");
+        requireAllowed();
         UseOptions options;
         options.numSegments = m_options.isQuick ? 4 : 8;
         options.chunkTokens = m_options.chunkTokens;
         UseObserver observer;
+        observer.progressed = [this](const PrefillProgress& progress) {
+            tellShare(shareOf(progress));
+        };
+        observer.stepped = m_observer.stepped;
         observer.measured = [this](const UseSegment& segment) {
-            tell("  segment " + std::to_string(segment.segment));
+            tell("segment " + std::to_string(segment.segment));
         };
         return measureUse(m_decoder, ids, options, observer, m_stop);
+    }
+
+    void requireAllowed() const
+    {
+        if (m_options.contextLimit > 0 && tokens() > m_options.contextLimit)
+            throw ArgumentError(formatCount(m_options.contextLimit) + " positions may be used");
     }
 
     CardEvidence& m_evidence;
@@ -165,18 +220,33 @@ private:
 };
 
 LimitsReport limitsOf(const Checkpoint& checkpoint, std::int64_t tokens,
-                      std::int64_t cacheElementBytes)
+                      std::int64_t cacheElementBytes, std::uint64_t budgetBytes)
 {
     LimitsRequest request;
     request.weights = weightBytesOf(checkpoint);
     request.cacheElementBytes = cacheElementBytes;
     request.lengths = {tokens};
-    if (const auto freeBytes = readFreeHostMemory())
-        request.budgetBytes = *freeBytes;
+    if (budgetBytes > 0)
+        request.budgetBytes = budgetBytes;
     return limitsReport(checkpoint.config, request);
 }
 
 } // namespace
+
+CardNote madeNote(const std::string& version)
+{
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    ::gmtime_r(&now, &parts);
+    char text[32];
+    std::strftime(text, sizeof(text), "%Y-%m-%d", &parts);
+    return {"Made", "kvscope " + version + ", " + text};
+}
+
+std::vector<std::int64_t> cardLengths(const CardRunOptions& options, std::int64_t tokens)
+{
+    return lengthsTo(tokens, options.isQuick ? 2 : 3);
+}
 
 std::int64_t usualCardTokens(const ModelConfig& config, bool isQuick)
 {
@@ -186,17 +256,17 @@ std::int64_t usualCardTokens(const ModelConfig& config, bool isQuick)
 }
 
 CardEvidence cardSubject(const Checkpoint& checkpoint, const CardRunOptions& options,
-                         std::int64_t cacheElementBytes)
+                         std::int64_t cacheElementBytes, std::uint64_t budgetBytes)
 {
     const ModelConfig& config = checkpoint.config;
-    const std::string file = fileName(checkpoint.path);
+    const std::string file = lastName(checkpoint.path);
     CardEvidence evidence;
     evidence.model = config.name.empty() ? file : config.name;
     evidence.tokens =
         options.tokens > 0 ? options.tokens : usualCardTokens(config, options.isQuick);
     evidence.limitSeconds = options.limitSeconds;
     evidence.trainedPositions = config.trainedPositions;
-    evidence.limits = limitsOf(checkpoint, evidence.tokens, cacheElementBytes);
+    evidence.limits = limitsOf(checkpoint, evidence.tokens, cacheElementBytes, budgetBytes);
     evidence.facts = {{"File", file}, {"Hash", modelHash(checkpoint)}, {"Model", summary(config)}};
     return evidence;
 }
@@ -207,9 +277,12 @@ SweepRequest cardNeedles(const CardRunOptions& options, std::int64_t tokens)
     request.lengths = lengthsTo(tokens, options.isQuick ? 1 : 3);
     request.chunkTokens = options.chunkTokens;
     request.seed = options.seed;
+    request.contextLimit = options.contextLimit;
     if (options.isQuick) {
         request.depths = {0.0, 50.0, 100.0};
         request.numItems = 3;
+        // A length passes with fewestTrialsToPass() in all its depths, 22 of 22: 9 never do.
+        request.maxTrials = 9;
     }
     return request;
 }

@@ -150,10 +150,20 @@ void Sweep::restore(const std::vector<RecordJson>& events)
             continue;
         SweepTrial trial = trialFrom(event);
         requireOwn(trial);
+        allowLength(trial.tokens);
         m_trials.push_back(std::move(trial));
     }
     m_ahead.reset();
     replan();
+}
+
+/// A length that was run is no longer left out, whatever memory is free now: its trials count, and
+/// one that is still to come and does not fit says so itself.
+void Sweep::allowLength(std::int64_t length)
+{
+    const auto found = std::find(m_request.lengths.begin(), m_request.lengths.end(), length);
+    if (found != m_request.lengths.end())
+        m_skipReasons[static_cast<std::size_t>(found - m_request.lengths.begin())].clear();
 }
 
 void Sweep::requireOwn(const SweepTrial& trial) const

@@ -88,6 +88,7 @@ public:
 private:
     std::string skipReason(std::int64_t length) const;
     std::string conditions() const;
+    void allowLength(std::int64_t length);
     void requireOwn(const SweepTrial& trial) const;
     void replan();
     SweepPrompt promptFor(const SweepSpot& spot) const;

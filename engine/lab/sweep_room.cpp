@@ -3,7 +3,7 @@
 #include "engine/base/cuda_devices.h"
 #include "engine/base/memory_reading.h"
 #include "engine/base/units.h"
-#include "engine/generate/generator.h"
+#include "engine/lab/prompt_room.h"
 
 #include <algorithm>
 #include <optional>
@@ -37,7 +37,7 @@ std::string reasonAgainstLength(const Decoder& decoder, const SweepRequest& requ
         return "needs " + formatCount(needed) + " positions, " + formatCount(request.contextLimit) +
                " may be used";
     const MixedKVCache cache = decoder.makeCache(1, request.answerRoom);
-    const std::uint64_t bytes = cacheBytesNeeded(cache, needed);
+    const std::uint64_t bytes = promptNeed(decoder, cache, needed, request.chunkTokens).total();
     const auto freeNow = freeMemory(decoder, request);
     if (freeNow && bytes > *freeNow)
         return "needs " + formatBytes(bytes) + ", " + formatBytes(*freeNow) + " are free";

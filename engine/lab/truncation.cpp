@@ -96,7 +96,8 @@ TruncationReport measureTruncation(Decoder& decoder, std::span<const TokenId> id
     range.plannedLength = decoder.rotatesByPlan() ? std::ssize(ids) : 0;
     MixedKVCache whole = decoder.makeCache();
     // Two caches live for a while.
-    requirePromptFits(decoder, whole, 2 * std::ssize(ids), options.chunkTokens);
+    requirePromptFits(decoder, whole, 2 * std::ssize(ids),
+                      options.chunkTokens > 0 ? options.chunkTokens : std::ssize(ids));
     fill(decoder, whole, prompt.first(prompt.size() - 1), range, observer, stop);
     report.cacheReusable = whole.reusablePrefix(report.reusablePrefix);
     MixedKVCache stale =

@@ -143,7 +143,9 @@ UseReport measureUse(Decoder& decoder, std::span<const TokenId> ids, const UseOp
     report.tokens = report.segmentTokens * options.numSegments;
     report.chunkTokens = options.chunkTokens;
     MixedKVCache cache = decoder.makeCache();
-    requirePromptFits(decoder, cache, report.tokens, options.chunkTokens);
+    // Without a chunk a segment is run in one, never the whole text.
+    requirePromptFits(decoder, cache, report.tokens,
+                      options.chunkTokens > 0 ? options.chunkTokens : report.segmentTokens);
     UseRun run(decoder, ids.first(static_cast<std::size_t>(report.tokens)), options, observer,
                std::move(stop));
     for (std::int64_t segment = 0; segment < options.numSegments; ++segment) {

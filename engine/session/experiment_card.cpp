@@ -1,22 +1,21 @@
 #include "engine/base/errors.h"
-#include "engine/base/units.h"
+#include "engine/base/path_name.h"
 #include "engine/lab/latency.h"
 #include "engine/lab/report_run.h"
 #include "engine/session/experiment_command_line.h"
 #include "engine/session/experiment_run.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <ctime>
-#include <filesystem>
+#include <numeric>
 #include <utility>
 
 namespace kvscope {
 namespace {
 
-constexpr std::int64_t kShortestPrompt = 16; ///< as measureCard()
-
-CardRunOptions optionsOf(const CardExperiment& experiment, std::uint64_t seed)
+CardRunOptions optionsOf(const OpenModel& model, const CardExperiment& experiment,
+                         std::uint64_t seed)
 {
     if (!std::isfinite(experiment.limitSeconds) || experiment.limitSeconds <= 0.0)
         throw ArgumentError("the time that a first token may take must be above 0");
@@ -28,23 +27,8 @@ CardRunOptions optionsOf(const CardExperiment& experiment, std::uint64_t seed)
     options.isQuick = experiment.isQuick;
     options.chunkTokens = experiment.chunkTokens;
     options.seed = seed;
+    options.contextLimit = model.opened.contextLimit;
     return options;
-}
-
-std::string today()
-{
-    const std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    ::gmtime_r(&now, &parts);
-    char text[32];
-    std::strftime(text, sizeof(text), "%Y-%m-%d", &parts);
-    return text;
-}
-
-std::string lastName(const std::string& given)
-{
-    const std::filesystem::path path(given);
-    return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
 /// The command that makes the card anew; a card goes to others, so it names no folder.
@@ -60,12 +44,6 @@ std::int64_t tokensOf(const OpenModel& model, const CardExperiment& experiment)
 {
     return experiment.tokens > 0 ? experiment.tokens
                                  : usualCardTokens(model.decoder->config(), experiment.isQuick);
-}
-
-/// How many parts a card has here: where nothing can be read there is no loss, no use, no needle.
-int numParts(const OpenModel& model)
-{
-    return (model.decoder->device().is_cpu() ? 1 : 0) + 1 + (model.tokenizer != nullptr ? 3 : 0);
 }
 
 /// What is searched for needles: as many tokens as its lengths that can be run have.
@@ -91,22 +69,91 @@ PlanRow needleRow(const OpenModel& model, const CardRunOptions& options, PlanRow
     return row;
 }
 
-/// The length and its halves, as measureCard() takes them.
-std::vector<std::int64_t> lengthsOf(const OpenModel& model, const CardExperiment& experiment)
+/// How far a card is: every part weighs what its plan says.
+class CardProgress
 {
-    const std::int64_t tokens = tokensOf(model, experiment);
-    std::vector<std::int64_t> lengths{tokens};
-    for (int i = 1; i <= (experiment.isQuick ? 2 : 3); ++i)
-        if ((tokens >> i) >= kShortestPrompt)
-            lengths.push_back(tokens >> i);
-    return lengths;
+public:
+    CardProgress(ExperimentContext& context, const std::vector<PlanRow>& rows)
+        : m_context(context)
+    {
+        const bool hasPeaks = context.model().decoder->device().is_cpu(); // else its row is missing
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            m_seconds.at(i + (hasPeaks ? 0 : 1)) =
+                rows[i].skipReason.empty() ? std::max(rows[i].seconds, kLeastSeconds) : 0.0;
+    }
+
+    void begin(CardPart part)
+    {
+        m_part = static_cast<std::size_t>(part);
+        m_share = 0.0;
+        m_row.clear();
+        tell(&ExperimentContext::tellNow);
+    }
+    void tellRow(const std::string& row)
+    {
+        m_row = row;
+        tell();
+    }
+    void tellShare(double share)
+    {
+        m_share = share;
+        tell();
+    }
+
+private:
+    static constexpr double kLeastSeconds = 0.01; // where no time is known, parts are equal
+
+    void tell(void (ExperimentContext::*how)(double, double,
+                                             const std::string&) = &ExperimentContext::tell)
+    {
+        const auto part = m_seconds.begin() + static_cast<std::ptrdiff_t>(m_part);
+        const double before = std::accumulate(m_seconds.begin(), part, 0.0);
+        const double whole = std::accumulate(part, m_seconds.end(), before);
+        const double share = whole > 0.0 ? (before + m_share * *part) / whole : 0.0;
+        const double gone = m_context.secondsGone();
+        (m_context.*how)(share, share > 0.0 ? gone * (1.0 - share) / share : 0.0,
+                         partTitle(static_cast<CardPart>(m_part)) +
+                             (m_row.empty() ? "" : ": " + m_row));
+        m_context.between();
+    }
+
+    ExperimentContext& m_context;
+    std::array<double, 5> m_seconds{}; ///< by part
+    std::size_t m_part = 0;
+    double m_share = 0.0; ///< of the part
+    std::string m_row;
+};
+
+/// Measures all five parts.
+void measureAll(ExperimentContext& context, CardEvidence& evidence, const CardRunOptions& options,
+                CardProgress& progress)
+{
+    OpenModel& model = context.model();
+    CardObserver observer;
+    observer.begun = [&](CardPart part) { progress.begin(part); };
+    observer.told = [&](const std::string& row) { progress.tellRow(row); };
+    observer.progressed = [&](double share) { progress.tellShare(share); };
+    observer.stepped = [&](const MixedKVCache& cache) { context.showCache(cache); };
+    measureCard(evidence, *model.decoder, model.tokenizer.get(), options, observer, context.stop());
+    if (model.tokenizer == nullptr)
+        return;
+    progress.begin(CardPart::Needles);
+    try {
+        evidence.needle = searchNeedles(context, cardNeedles(options, evidence.tokens),
+                                        [&](double share, const std::string& trial) {
+                                            progress.tellShare(share);
+                                            progress.tellRow(trial);
+                                        });
+    } catch (const EngineError& error) {
+        evidence.refusals.push_back({CardPart::Needles, error.what()});
+    }
 }
 
 } // namespace
 
 std::vector<PlanRow> cardRows(const OpenModel& model, const CardExperiment& experiment)
 {
-    const CardRunOptions options = optionsOf(experiment, 0); // complains of what is wrong
+    const CardRunOptions options = optionsOf(model, experiment, 0); // complains of what is wrong
     const ModelConfig& config = model.decoder->config();
     const std::int64_t tokens = tokensOf(model, experiment);
     const auto seconds = [&](std::int64_t length) {
@@ -121,7 +168,7 @@ std::vector<PlanRow> cardRows(const OpenModel& model, const CardExperiment& expe
     latency.label = "first token";
     peaks.skipReason.clear(); // the shorter lengths say what fits
     latency.skipReason.clear();
-    for (const std::int64_t length : lengthsOf(model, experiment)) {
+    for (const std::int64_t length : cardLengths(options, tokens)) {
         const std::int64_t ways = experiment.chunkTokens < length ? 2 : 1;
         const std::int64_t runs = ways * (experiment.isQuick ? 1 : 3);
         peaks.tokens += ways * length;
@@ -152,35 +199,17 @@ std::vector<PlanRow> cardRows(const OpenModel& model, const CardExperiment& expe
 ExperimentReport runCard(ExperimentContext& context, const CardExperiment& experiment)
 {
     OpenModel& model = context.model();
-    const CardRunOptions options = optionsOf(experiment, context.request().seed);
+    const CardRunOptions options = optionsOf(model, experiment, context.request().seed);
     const bool isFloat = model.context->cache().options().dtype().itemsize() == 4;
-    CardEvidence evidence = cardSubject(*model.checkpoint, options, isFloat ? 4 : 2);
+    CardEvidence evidence =
+        cardSubject(*model.checkpoint, options, isFloat ? 4 : 2, memoryBudget(model, 0.0));
     evidence.command = commandOf(model, context.request());
     context.begin(*model.decoder, std::nullopt);
     if (reasonToSkip(*model.decoder, evidence.tokens, options.chunkTokens).empty())
         context.planCache(cacheBytesNeeded(model.context->cache(), evidence.tokens));
-    // A part is told of before it, its rows, which are set in, behind them: both are moments at
-    // which nothing is being timed.
-    const double parts = numParts(model);
-    double begun = 0.0;
-    std::string part;
-    const auto told = [&](const std::string& line) {
-        const bool isRow = line.starts_with(' ');
-        if (!isRow) {
-            part = line;
-            begun = std::min(begun + 1.0, parts);
-        }
-        const std::string row = isRow ? ": " + line.substr(line.find_first_not_of(' ')) : "";
-        context.tell((begun - 1.0) / parts, 0.0, part + row);
-        context.between();
-    };
-    measureCard(evidence, *model.decoder, model.tokenizer.get(), options, told, context.stop());
-    if (model.tokenizer != nullptr) {
-        told("needle search");
-        evidence.needle = searchNeedles(context, cardNeedles(options, evidence.tokens),
-                                        [&](const std::string& trial) { told(' ' + trial); });
-    }
-    evidence.facts.push_back({"Made", std::string("kvscope ") + KVSCOPE_VERSION + ", " + today()});
+    CardProgress progress(context, cardRows(model, experiment));
+    measureAll(context, evidence, options, progress);
+    evidence.facts.push_back(madeNote(KVSCOPE_VERSION));
     return std::make_shared<const ReportCard>(reportCard(evidence));
 }
 

@@ -120,7 +120,6 @@ void add(CommandLine& line, const OpenRequest& opened, const SweepSettings& swee
         line.flag("--no-template");
     if (!opened.rotary.empty())
         line.option("--rope", opened.rotary);
-    line.number("--max-context", opened.contextLimit, 0);
 }
 
 void add(CommandLine& line, const OpenRequest& opened, const CardExperiment& card)
@@ -206,6 +205,8 @@ std::string experimentCommandLine(const OpenRequest& opened, const ExperimentReq
         line.option("--cache-dtype", opened.cacheDtype);
     if (!opened.tokenizerFile.empty())
         line.option("--tokenizer", opened.tokenizerFile);
+    if (!std::holds_alternative<LimitsExperiment>(request.experiment)) // which runs nothing
+        line.number("--max-context", opened.contextLimit, 0);
     if (request.seed != usualSeed(request.experiment))
         line.option("--seed", std::to_string(request.seed));
     const bool isRecorded = !std::holds_alternative<LimitsExperiment>(request.experiment) &&

@@ -45,11 +45,15 @@ void ExperimentContext::begin(const Decoder& decoder, const std::optional<Record
 
 void ExperimentContext::tell(double share, double secondsLeft, const std::string& what)
 {
-    const auto now = Clock::now();
-    if (now - m_told < std::chrono::milliseconds(100) && share < 1.0)
-        return;
-    m_told = now;
-    emit(ExperimentProgress{std::clamp(share, 0.0, 1.0), secondsGone(), secondsLeft, what});
+    if (Clock::now() - m_told >= std::chrono::milliseconds(100) || share >= 1.0)
+        tellNow(share, secondsLeft, what);
+}
+
+void ExperimentContext::tellNow(double share, double secondsLeft, const std::string& what)
+{
+    m_told = Clock::now();
+    m_share = std::max(m_share, std::clamp(share, 0.0, 1.0));
+    emit(ExperimentProgress{m_share, secondsGone(), secondsLeft, what});
 }
 
 void ExperimentContext::between()

@@ -47,6 +47,8 @@ public:
     void begin(const Decoder& decoder, const std::optional<RecordJson>& settings);
     /// Tells the progress, ten times a second at most, and at the end.
     void tell(double share, double secondsLeft, const std::string& what);
+    /// Tells it however short ago the last was: what follows may take long.
+    void tellNow(double share, double secondsLeft, const std::string& what);
     /// Between two parts. \throws Stopped where the experiment is given up
     void between();
     /// The cache that grows is shown instead of the chat's.
@@ -83,6 +85,7 @@ private:
     std::uint64_t m_cacheBytes = 0; ///< allocated, of the cache shown last
     Clock::time_point m_start = Clock::now();
     Clock::time_point m_told;
+    double m_share = 0.0; ///< told last: estimates change, but no bar runs backwards
     double m_away = 0.0;
 };
 

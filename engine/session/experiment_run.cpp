@@ -20,14 +20,6 @@ namespace {
 
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 
-std::uint64_t budgetOf(const OpenModel& model, double budgetGib)
-{
-    if (budgetGib > 0.0)
-        return static_cast<std::uint64_t>(std::floor(std::min(budgetGib, 1e9) * kGib));
-    // The weights are in memory already, and so is the chat's cache.
-    return model.decoder->weightBytes() + readFreeHostMemory().value_or(0);
-}
-
 /// This machine where its speed was measured with this model, else the usual one.
 MachineSpeed machineOf(const OpenModel& model)
 {
@@ -69,6 +61,13 @@ ExperimentReport runExperiment(ExperimentContext& context)
     return std::visit(Run{context}, context.request().experiment);
 }
 
+std::uint64_t memoryBudget(const OpenModel& model, double budgetGib)
+{
+    if (budgetGib > 0.0)
+        return static_cast<std::uint64_t>(std::floor(std::min(budgetGib, 1e9) * kGib));
+    return model.decoder->weightBytes() + readFreeHostMemory().value_or(0);
+}
+
 LimitsReport limitsOf(const OpenModel& model, const LimitsExperiment& experiment)
 {
     const ModelConfig& config = model.decoder->config();
@@ -76,9 +75,10 @@ LimitsReport limitsOf(const OpenModel& model, const LimitsExperiment& experiment
     LimitsRequest request;
     request.weights = weightBytesOf(*model.checkpoint);
     request.cacheElementBytes = isFloat ? 4 : 2;
-    request.logitElementBytes = isFloat ? 4 : 2;
+    // Activations, and so logits, are float32 on the CPU whatever is stored.
+    request.logitElementBytes = isFloat || model.decoder->device().is_cpu() ? 4 : 2;
     request.lengths = experiment.lengths.empty() ? usualLengths(config) : experiment.lengths;
-    request.budgetBytes = budgetOf(model, experiment.budgetGib);
+    request.budgetBytes = memoryBudget(model, experiment.budgetGib);
     request.machine = machineOf(model);
     return limitsReport(config, request);
 }
@@ -98,11 +98,13 @@ ExperimentReport runLatency(ExperimentContext& context, const LatencyExperiment&
     options.repeats = experiment.repeats;
     options.decodeSteps = experiment.decodeSteps;
     options.seed = context.request().seed;
+    options.contextLimit = model.opened.contextLimit;
     requireLatencyRunnable(options);
     context.begin(*model.decoder, RecordJson{{"lengths", options.lengths},
                                              {"chunk", options.chunkTokens},
                                              {"repeats", options.repeats},
                                              {"decode_steps", options.decodeSteps},
+                                             {"max_context", options.contextLimit},
                                              {"threads", at::get_num_threads()}});
     // A length counts as done when its decode steps are; prefills tell in between.
     LatencyObserver observer;
@@ -136,7 +138,8 @@ ExperimentReport runLatency(ExperimentContext& context, const LatencyExperiment&
     tell();
     const auto report = std::make_shared<const LatencyReport>(
         measureLatency(*model.decoder, options, observer, context.stop()));
-    model.bytesPerSecond = report->bandwidthBytesPerSecond;
+    if (!report->isBandwidthDisturbed || model.bytesPerSecond <= 0.0) // else the earlier one holds
+        model.bytesPerSecond = report->bandwidthBytesPerSecond;
     context.finishRecord(latencyJson(*report));
     return report;
 }

@@ -22,7 +22,7 @@ ExperimentReport runUse(ExperimentContext& context, const UseExperiment& experim
 ExperimentReport runSweep(ExperimentContext& context, const SweepSettings& settings);
 ExperimentReport runCard(ExperimentContext& context, const CardExperiment& experiment);
 
-/// What a card measures, a row a part, with their tokens and estimated times.
+/// What a card measures, a row a part in the order of CardPart, with tokens and estimated times.
 /// \throws ArgumentError for a number that is not positive
 std::vector<PlanRow> cardRows(const OpenModel& model, const CardExperiment& experiment);
 
@@ -30,14 +30,21 @@ std::vector<PlanRow> cardRows(const OpenModel& model, const CardExperiment& expe
 /// \throws EngineError as Sweep
 SweepReport plannedSweep(const OpenModel& model, const SweepRequest& request);
 
-/// The needle search of a card. \param told  before each trial
-/// \returns nothing where it cannot be made, which is told \throws Stopped
-std::optional<SweepReport> searchNeedles(ExperimentContext& context, const SweepRequest& request,
-                                         const std::function<void(const std::string&)>& told);
+/// Told before each trial: the share of the search that is done, and the trial.
+using SearchObserver = std::function<void(double share, const std::string& trial)>;
+
+/// The needle search of a card.
+/// \throws ArgumentError where it cannot be made, as Sweep; MemoryError, Stopped
+SweepReport searchNeedles(ExperimentContext& context, const SweepRequest& request,
+                          const SearchObserver& told);
 
 /// A trial's prompt, made again. \throws EngineError as Sweep
 TrialPrompt promptOfTrial(const OpenModel& model, const SweepRequest& request,
                           const SweepTrial& trial);
+
+/// Bytes for weights and cache together: as asked for, else the weights, which are in memory
+/// already, and what is free now. \param budgetGib  0: not asked for
+std::uint64_t memoryBudget(const OpenModel& model, double budgetGib);
 
 /// The report of LimitsExperiment on the open model; also its plan, as it costs nothing.
 LimitsReport limitsOf(const OpenModel& model, const LimitsExperiment& experiment);

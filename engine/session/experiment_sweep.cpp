@@ -3,6 +3,7 @@
 #include "engine/lab/sweep.h"
 #include "engine/lab/sweep_json.h"
 #include "engine/session/experiment_run.h"
+#include "engine/session/sweep_subject.h"
 
 #include <algorithm>
 #include <memory>
@@ -22,28 +23,12 @@ SweepRequest requestFor(const OpenModel& model, SweepRequest request, std::uint6
     return request;
 }
 
-std::unique_ptr<Sweep> makeSweep(const OpenModel& model, const SweepRequest& request)
+/// \throws ArgumentError as Sweep, and where the model has no tokenizer
+std::unique_ptr<Sweep> sweepOn(const OpenModel& model, const SweepRequest& request)
 {
     if (model.tokenizer == nullptr)
         throw ArgumentError("this model has no usable tokenizer, so nothing can be asked of it");
-    auto task = makeSweepTask(request);
-    ChatPrompter prompter = sweepPrompter(*model.tokenizer, model.checkpoint->tokenizer, request);
-    std::vector<TokenId> ends =
-        endTokensFor(*model.checkpoint, model.tokenizer.get(), &prompter.chatTemplate());
-    return std::make_unique<Sweep>(
-        SweepModel{*model.decoder, *model.tokenizer, std::move(prompter), std::move(ends)},
-        std::move(task), request);
-}
-
-std::string trialText(const SweepTrial& trial)
-{
-    if (trial.role == TrialRole::Oracle)
-        return "alone, " + trial.itemName;
-    const std::string length = formatCount(trial.tokens);
-    if (trial.role == TrialRole::Control)
-        return length + ", control, " + trial.itemName;
-    return length + " at " + std::to_string(static_cast<int>(trial.depth)) + " %, " +
-           trial.itemName;
+    return makeSweep({*model.checkpoint, *model.tokenizer, *model.decoder}, request);
 }
 
 std::string trimmed(const std::string& text)
@@ -76,6 +61,18 @@ std::vector<std::string> controlTokensIn(const OpenModel& model, const std::stri
     return tokens;
 }
 
+/// By time where that is known, else by trials.
+double shareDone(const SweepReport& report)
+{
+    const SweepProgress& progress = report.progress;
+    if (progress.secondsLeft > 0.0)
+        return progress.secondsGone / (progress.secondsGone + progress.secondsLeft);
+    const std::int64_t trials =
+        progress.done.trials + progress.running.trials + progress.queued.trials;
+    return static_cast<double>(report.trials.size()) /
+           static_cast<double>(std::max<std::int64_t>(trials, 1));
+}
+
 /// One sweep, trial by trial.
 class SweepRun
 {
@@ -83,7 +80,7 @@ public:
     SweepRun(ExperimentContext& context, const SweepSettings& settings)
         : m_context(context)
         , m_request(requestFor(context.model(), settings.request, context.request().seed))
-        , m_sweep(makeSweep(context.model(), m_request))
+        , m_sweep(sweepOn(context.model(), m_request))
     {
     }
 
@@ -141,15 +138,8 @@ private:
 
     void tell(const std::string& what)
     {
-        const SweepProgress& progress = m_report->progress;
-        const double whole = progress.secondsGone + progress.secondsLeft;
-        const auto trials = progress.done.trials + progress.running.trials + progress.queued.trials;
-        const double share = m_sweep->isDone() ? 1.0
-                             : progress.secondsLeft > 0.0
-                                 ? progress.secondsGone / whole
-                                 : static_cast<double>(m_report->trials.size()) /
-                                       static_cast<double>(std::max<std::int64_t>(trials, 1));
-        m_context.tell(share, progress.secondsLeft, what);
+        m_context.tell(m_sweep->isDone() ? 1.0 : shareDone(*m_report),
+                       m_report->progress.secondsLeft, what);
     }
 
     ExperimentContext& m_context;
@@ -166,7 +156,7 @@ TrialPrompt promptOfTrial(const OpenModel& model, const SweepRequest& request,
 {
     const SweepRequest whole = requestFor(model, request, request.seed);
     TrialPrompt prompt;
-    prompt.text = makeSweep(model, whole)->promptText(trial);
+    prompt.text = sweepOn(model, whole)->promptText(trial);
     const auto task = makeSweepTask(whole);
     const SweepSpot spot = spotOf(trial);
     if (trial.role != TrialRole::Control)
@@ -180,22 +170,18 @@ TrialPrompt promptOfTrial(const OpenModel& model, const SweepRequest& request,
 
 SweepReport plannedSweep(const OpenModel& model, const SweepRequest& request)
 {
-    return makeSweep(model, requestFor(model, request, request.seed))->report();
+    return sweepOn(model, requestFor(model, request, request.seed))->report();
 }
 
-std::optional<SweepReport> searchNeedles(ExperimentContext& context, const SweepRequest& request,
-                                         const std::function<void(const std::string&)>& told)
+SweepReport searchNeedles(ExperimentContext& context, const SweepRequest& request,
+                          const SearchObserver& told)
 {
-    std::unique_ptr<Sweep> sweep;
-    try {
-        sweep = makeSweep(context.model(),
-                          requestFor(context.model(), request, context.request().seed));
-    } catch (const ArgumentError& error) {
-        told(std::string("not run: ") + error.what());
-        return std::nullopt;
-    }
+    const auto sweep =
+        sweepOn(context.model(), requestFor(context.model(), request, context.request().seed));
     SweepObserver observer;
-    observer.started = [&](const SweepTrial& trial) { told(trialText(trial)); };
+    observer.started = [&](const SweepTrial& trial) {
+        told(shareDone(sweep->report()), trialText(trial));
+    };
     observer.stepped = [&] { context.showCache(sweep->context().cache()); };
     while (sweep->runNext(observer, context.stop()))
         context.between();

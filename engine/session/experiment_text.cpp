@@ -46,6 +46,9 @@ std::vector<TokenId> experimentIds(const OpenModel& model, const LabText& text)
         throw ArgumentError("the text has " + formatCount(available) + " tokens, " +
                             formatCount(length) +
                             " were asked for: give a longer text or a smaller length");
+    if (model.opened.contextLimit > 0 && length > model.opened.contextLimit)
+        throw ArgumentError("the run takes " + formatCount(length) + " tokens, " +
+                            formatCount(model.opened.contextLimit) + " positions may be used");
     ids.resize(static_cast<std::size_t>(length));
     return ids;
 }

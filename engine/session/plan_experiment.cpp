@@ -65,7 +65,8 @@ public:
         const std::int64_t segment = std::ssize(ids) / use.numSegments;
         PlanRow whole = rowFor(segment * use.numSegments);
         whole.label = "whole text";
-        whole.skipReason = reasonToSkip(*m_model.decoder, whole.tokens, use.chunkTokens);
+        const std::int64_t atOnce = use.chunkTokens > 0 ? use.chunkTokens : segment;
+        whole.skipReason = reasonToSkip(*m_model.decoder, whole.tokens, atOnce);
         whole.seconds = scoring().seconds(m_config, whole.tokens).value_or(0.0);
         m_plan.refusal = whole.skipReason;
         PlanRow alone = whole;
@@ -97,8 +98,11 @@ public:
             PlanRow row = rowFor(length);
             const std::int64_t ways =
                 latency.chunkTokens > 0 && latency.chunkTokens < length ? 2 : 1;
+            const std::int64_t allowed = m_model.opened.contextLimit;
             row.skipReason =
-                reasonToSkip(*m_model.decoder, length, ways == 2 ? latency.chunkTokens : 0);
+                allowed > 0 && length > allowed
+                    ? formatCount(allowed) + " positions may be used"
+                    : reasonToSkip(*m_model.decoder, length, ways == 2 ? latency.chunkTokens : 0);
             row.tokens = length * ways * latency.repeats;
             row.seconds = static_cast<double>(ways * latency.repeats) *
                           m_model.timedPrefills.seconds(m_config, length).value_or(0.0);

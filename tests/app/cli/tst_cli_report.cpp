@@ -90,6 +90,77 @@ private Q_SLOTS:
         QVERIFY(none.err.find("the needle search is not run: ") != std::string::npos);
     }
 
+    // The other four claims took time too: they are printed whatever becomes of the record.
+    void aFullDiskKeepsTheCard()
+    {
+        const std::string file = path("full.jsonl");
+        const std::vector<std::string> arguments = {"report", tiny(),    "--json",  "--length",
+                                                    "700",    "--quick", "--chunk", "64",
+                                                    "--out",  file,      "--resume"};
+        CliResult full;
+        {
+            const FullDisk disk(3000); // the header and a few trials
+            full = runCommandLine(arguments);
+        }
+        QCOMPARE(full.code, 1);
+        QVERIFY2(full.err.find("made without its needle search: ") != std::string::npos,
+                 full.err.c_str());
+        const Json card = full.json();
+        QCOMPARE(verdictOf(card, 2), std::string("yes"));
+        QVERIFY2(full.says("Not measured") && full.says("needle search: "), full.out.c_str());
+        const std::size_t kept = readRunRecord(file).events.size();
+        QVERIFY(kept > 0);
+        const CliResult rest = runCommandLine(arguments);
+        QVERIFY2(rest.code == 0, rest.err.c_str());
+        QVERIFY2(rest.err.find(std::to_string(kept) + " done") != std::string::npos,
+                 rest.err.c_str());
+    }
+
+    void theCommandMakesTheSameCardAnew()
+    {
+        const CliResult result = runCommandLine({"report",
+                                                 goldenPath("gptosslite/tiny_a"),
+                                                 "--json",
+                                                 "--length",
+                                                 "64",
+                                                 "--quick",
+                                                 "--chunk",
+                                                 "16",
+                                                 "--rope",
+                                                 "plain",
+                                                 "--dtype",
+                                                 "float32",
+                                                 "--cache-dtype",
+                                                 "float16",
+                                                 "--sink-bias",
+                                                 "-10",
+                                                 "--window",
+                                                 "4",
+                                                 "--max-context",
+                                                 "512",
+                                                 "--limit-seconds",
+                                                 "7.5",
+                                                 "--seed",
+                                                 "3"});
+        QVERIFY2(result.code == 0, result.err.c_str());
+        QCOMPARE(result.json().at("command").get<std::string>(),
+                 std::string("kvscope-cli report tiny_a --length 64 --quick --limit-seconds 7.5 "
+                             "--chunk 16 --rope plain --dtype float32 --cache-dtype float16 "
+                             "--max-context 512 --seed 3 --sink-bias -10 --window 4"));
+    }
+
+    void aRecordThatWouldStayEmptyIsRefused()
+    {
+        const std::string file = path("peaks.jsonl");
+        QCOMPARE(
+            runCommandLine({"limits", tiny(), "--measure", "--lengths", "32", "--out", file}).code,
+            0);
+        const CliResult result = runCommandLine(
+            {"report", tiny(), "--length", "32", "--from", file, "--out", path("none.jsonl")});
+        QCOMPARE(result.code, 1);
+        QVERIFY(result.err.find("without --measure-rest") != std::string::npos);
+    }
+
     void recordsStandInForMeasuring()
     {
         const std::vector<std::string> common = {"--dtype", "float32", "--out"};

@@ -1,5 +1,6 @@
 #include "engine/base/errors.h"
 #include "engine/lab/number_match.h"
+#include "engine/lab/prompt_room.h"
 #include "engine/lab/sweep.h"
 #include "engine/lab/sweep_room.h"
 #include "engine/lab/sweep_runner.h"
@@ -285,6 +286,28 @@ private Q_SLOTS:
         QVERIFY2(limited.find("1,000 may be used") != std::string::npos, limited.c_str());
         keys.contextLimit = 100;
         QVERIFY_EXCEPTION_THROWN(sweepOf(model, keys), ArgumentError);
+    }
+
+    // Less memory on the second day does not take the first day's lengths away.
+    void whatWasRunStaysInTheMap()
+    {
+        const Model model = modelOf(kGlobal);
+        const auto first = sweepOf(model, needles());
+        std::vector<RecordJson> events;
+        while (const auto trial = first->runNext({}, {})) {
+            events.push_back(trialJson(*trial));
+            events.back()["kind"] = kSweepTrialKind;
+        }
+        SweepRequest request = needles();
+        const MixedKVCache cache = model.decoder->makeCache(1, request.answerRoom);
+        request.freeMemoryBytes =
+            promptNeed(*model.decoder, cache, request.lengths[0], request.chunkTokens).total();
+        const auto second = sweepOf(model, request);
+        QVERIFY(!second->report().columns[1].skipReason.empty());
+        second->restore(events);
+        QCOMPARE(second->report().columns[1].skipReason, std::string());
+        QVERIFY(second->isDone());
+        QCOMPARE(resultsOf(second->report()), resultsOf(first->report()));
     }
 
     void learnedPositionsEndTheMap()

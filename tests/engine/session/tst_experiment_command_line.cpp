@@ -104,12 +104,13 @@ private Q_SLOTS:
         opened.cacheDtype = "float16";
         opened.rotary = "linear:2";
         opened.tokenizerFile = "t.json";
+        opened.contextLimit = 4096;
         LatencyExperiment latency;
         latency.lengths = {8};
         QCOMPARE(QString::fromStdString(experimentCommandLine(opened, {latency, {}, true, 7})),
                  QString("kvscope-cli latency '/models/it'\\''s here/m.gguf' --lengths 8 --rope "
                          "linear:2 --device cuda:1 --dtype float32 --cache-dtype float16 "
-                         "--tokenizer t.json --seed 7"));
+                         "--tokenizer t.json --max-context 4096 --seed 7"));
     }
 
     void aRotationChosenWhenOpeningIsItsOwn()

@@ -92,7 +92,7 @@ private Q_SLOTS:
         QVERIFY(reportOf(sweep()) != nullptr);
         double share = 0.0;
         for (const ExperimentProgress& progress : m_log->all<ExperimentProgress>()) {
-            QVERIFY(progress.share >= 0.0 && progress.share <= 1.0);
+            QVERIFY(progress.share >= share && progress.share <= 1.0);
             QVERIFY(progress.secondsGone >= 0.0 && progress.secondsLeft >= 0.0);
             share = progress.share;
         }
