@@ -3,11 +3,13 @@
 #include "engine/base/memory_reading.h"
 #include "engine/base/units.h"
 #include "engine/generate/prefill.h"
-#include "engine/kernels/bandwidth.h"
 #include "engine/lab/decode_steps.h"
+#include "engine/lab/latency_load.h"
+#include "engine/lab/latency_report.h"
+
+#include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iomanip>
 #include <memory>
 #include <random>
@@ -15,7 +17,7 @@
 namespace kvscope {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+constexpr std::uint64_t kBandwidthBytes = std::uint64_t{1} << 30; // beyond every cache
 
 struct BenchOptions
 {
@@ -29,13 +31,8 @@ struct BenchOptions
 struct PrefillRow
 {
     std::int64_t tokens = 0;
-    double seconds = 0.0;
+    TimedRun run;
 };
-
-double secondsSince(Clock::time_point start)
-{
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 DecodeStepRow measureDecode(Decoder& decoder, const BenchOptions& options, std::int64_t cached,
                             double bandwidth, const CliContext& context)
@@ -65,16 +62,19 @@ PrefillRow measurePrefill(Decoder& decoder, const BenchOptions& options, std::in
     request.chunkTokens = options.chunk;
     for (std::int64_t i = 0; i < tokens; ++i)
         request.prompt.push_back(anyId(random));
-    const auto start = Clock::now();
+    const LoadWatch watch;
     prefill(decoder, cached, request, {}, context.stop);
-    return {tokens, secondsSince(start)};
+    const double seconds = watch.seconds();
+    return {tokens, {seconds, watch.waitShare(at::get_num_threads())}};
 }
 
-Json benchJson(const BenchOptions& options, const Decoder& decoder, double bandwidth,
-               const std::vector<DecodeStepRow>& decode, const std::vector<PrefillRow>& prefills)
+Json benchJson(const BenchOptions& options, const Decoder& decoder,
+               const MeasuredBandwidth& bandwidth, const std::vector<DecodeStepRow>& decode,
+               const std::vector<PrefillRow>& prefills)
 {
     Json json = recipe(options.common, decoder);
-    json["read_bandwidth_bytes_per_second"] = bandwidth;
+    json["read_bandwidth_bytes_per_second"] = bandwidth.bytesPerSecond;
+    json["read_bandwidth_disturbed"] = bandwidth.isDisturbed;
     json["active_weight_bytes"] = decoder.activeWeightBytes();
     json["decode"] = Json::array();
     for (const DecodeStepRow& row : decode)
@@ -84,23 +84,26 @@ Json benchJson(const BenchOptions& options, const Decoder& decoder, double bandw
                                   {"tokens_per_second", 1.0 / row.medianSeconds},
                                   {"bytes", row.weightBytes + row.cacheBytes},
                                   {"floor_seconds", row.floorSeconds},
+                                  {"disturbed_steps", row.numDisturbed},
                                   {"times_floor", row.medianSeconds / row.floorSeconds}});
     json["prefill"] = Json::array();
     for (const PrefillRow& row : prefills)
         json["prefill"].push_back(
             {{"tokens", row.tokens},
-             {"seconds", row.seconds},
-             {"tokens_per_second", static_cast<double>(row.tokens) / row.seconds}});
+             {"seconds", row.run.seconds},
+             {"disturbed", row.run.isDisturbed()},
+             {"tokens_per_second", static_cast<double>(row.tokens) / row.run.seconds}});
     json["peak_resident_bytes"] = readProcessMemory().peakResident;
     return json;
 }
 
-void printBench(std::ostream& out, const Decoder& decoder, double bandwidth,
+void printBench(std::ostream& out, const Decoder& decoder, const MeasuredBandwidth& bandwidth,
                 const std::vector<DecodeStepRow>& decode, const std::vector<PrefillRow>& prefills)
 {
     out << decoder.computeDescription() << " on " << decoder.device() << "\nmemory read bandwidth "
-        << std::fixed << std::setprecision(1) << bandwidth / 1e9
-        << " GB/s (best of 5 reads of 1 GiB)\n\n"
+        << std::fixed << std::setprecision(1) << bandwidth.bytesPerSecond / 1e9
+        << " GB/s (best of 5 reads of 1 GiB)"
+        << (bandwidth.isDisturbed ? ", measured under other load" : "") << "\n\n"
         << "  cached   step median   best      tok/s    bytes       floor     median/floor\n";
     for (const DecodeStepRow& row : decode)
         out << std::setw(8) << formatCount(row.cachedTokens) << std::setw(11)
@@ -109,12 +112,14 @@ void printBench(std::ostream& out, const Decoder& decoder, double bandwidth,
             << 1.0 / row.medianSeconds << std::setw(13)
             << formatBytes(row.weightBytes + row.cacheBytes) << std::setw(9) << std::setprecision(2)
             << row.floorSeconds * 1e3 << " ms" << std::setw(11)
-            << row.medianSeconds / row.floorSeconds << '\n';
+            << row.medianSeconds / row.floorSeconds
+            << (row.isDisturbed() ? "   under other load" : "") << '\n';
     out << '\n';
     for (const PrefillRow& row : prefills)
-        out << "  prefill " << formatCount(row.tokens) << " tokens: " << formatSeconds(row.seconds)
-            << ", " << std::setprecision(1) << static_cast<double>(row.tokens) / row.seconds
-            << " tok/s\n";
+        out << "  prefill " << formatCount(row.tokens)
+            << " tokens: " << formatSeconds(row.run.seconds) << ", " << std::setprecision(1)
+            << static_cast<double>(row.tokens) / row.run.seconds << " tok/s"
+            << (row.run.isDisturbed() ? ", under other load" : "") << '\n';
     out << "\npeak memory " << formatBytes(readProcessMemory().peakResident) << " resident\n"
         << std::flush;
 }
@@ -122,10 +127,11 @@ void printBench(std::ostream& out, const Decoder& decoder, double bandwidth,
 void runBench(const BenchOptions& options, const CliContext& context)
 {
     const auto decoder = buildDecoder(options.common, context, openFor(options.common));
-    const double bandwidth = measureReadBandwidth();
+    const MeasuredBandwidth bandwidth = measureBandwidthAlone(kBandwidthBytes);
     std::vector<DecodeStepRow> decode;
     for (const std::int64_t cached : parsedLengths(options.cached))
-        decode.push_back(measureDecode(*decoder, options, cached, bandwidth, context));
+        decode.push_back(
+            measureDecode(*decoder, options, cached, bandwidth.bytesPerSecond, context));
     std::vector<PrefillRow> prefills;
     for (const std::int64_t tokens : parsedLengths(options.prefill))
         prefills.push_back(measurePrefill(*decoder, options, tokens, context));

@@ -244,7 +244,10 @@ private Q_SLOTS:
         QCOMPARE(result.code, 0);
         const Json json = result.json();
         QVERIFY(json.at("read_bandwidth_bytes_per_second").get<double>() > 1e8);
+        QVERIFY(json.at("read_bandwidth_disturbed").is_boolean());
         QCOMPARE(json.at("decode").size(), std::size_t{2});
+        QVERIFY(json.at("decode").at(0).at("disturbed_steps").get<int>() <= 3);
+        QVERIFY(json.at("prefill").at(0).at("disturbed").is_boolean());
         QVERIFY(json.at("decode").at(1).at("bytes") > json.at("decode").at(0).at("bytes"));
     }
 
