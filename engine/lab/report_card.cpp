@@ -61,26 +61,46 @@ CardVerdict behavesVerdict(const PositionsSeries& series, std::int64_t ran, std:
     return ran >= wanted ? CardVerdict::Yes : CardVerdict::InPart;
 }
 
-/// Of the length, or else the longest chunked row that ran; null where none did.
+bool fitsIn(const PeakRow& row, std::uint64_t freeBytes)
+{
+    return freeBytes == 0 || row.measuredBytes <= freeBytes;
+}
+
+/// Whether `tokens` say more about `wanted` than `other` do: the length itself, else a longer one,
+/// which holds it, the shortest, else the longest shorter one.
+bool isCloser(std::int64_t tokens, std::int64_t other, std::int64_t wanted)
+{
+    const bool reaches = tokens >= wanted;
+    if (reaches != (other >= wanted))
+        return reaches;
+    return reaches ? tokens < other : tokens > other;
+}
+
+/// The chunked row that decides; a longer one does so only where it fits. Null: none ran.
 const PeakRow* peakRowFor(const PeakReport& report, std::int64_t tokens)
 {
     const PeakRow* best = nullptr;
-    for (const PeakRow& row : report.rows)
-        if (row.way == PrefillWay::Chunked && row.tokens <= tokens &&
-            (row.tokens == tokens || !row.isSkipped()) &&
-            (best == nullptr || row.tokens > best->tokens))
+    for (const PeakRow& row : report.rows) {
+        const bool decides =
+            row.tokens == tokens ||
+            (!row.isSkipped() && (row.tokens < tokens || fitsIn(row, report.freeBytes)));
+        if (row.way == PrefillWay::Chunked && decides &&
+            (best == nullptr || isCloser(row.tokens, best->tokens, tokens)))
             best = &row;
+    }
     return best;
 }
 
-/// The fastest way of the longest length up to `tokens` that ran.
-const FirstTokenRow* firstTokenRowFor(const LatencyReport& report, std::int64_t tokens)
+/// The fastest way of the length that decides; a longer one does so only where it came in time.
+/// Null: none ran.
+const FirstTokenRow* firstTokenRowFor(const CardEvidence& evidence)
 {
     const FirstTokenRow* best = nullptr;
-    for (const FirstTokenRow& row : report.firstToken) {
-        if (row.isSkipped() || row.tokens > tokens)
+    for (const FirstTokenRow& row : evidence.latency->firstToken) {
+        if (row.isSkipped() ||
+            (row.tokens > evidence.tokens && row.bestSeconds > evidence.limitSeconds))
             continue;
-        if (best == nullptr || row.tokens > best->tokens ||
+        if (best == nullptr || isCloser(row.tokens, best->tokens, evidence.tokens) ||
             (row.tokens == best->tokens && row.bestSeconds < best->bestSeconds))
             best = &row;
     }
@@ -91,7 +111,7 @@ CardVerdict inTimeVerdict(const FirstTokenRow& row, const CardEvidence& evidence
 {
     if (row.bestSeconds > evidence.limitSeconds)
         return row.isDisturbed ? CardVerdict::InPart : CardVerdict::No;
-    return row.tokens == evidence.tokens ? CardVerdict::Yes : CardVerdict::InPart;
+    return row.tokens >= evidence.tokens ? CardVerdict::Yes : CardVerdict::InPart;
 }
 
 std::string chunkText(std::int64_t chunkTokens)
@@ -300,9 +320,8 @@ CardResult fitsResult(const CardEvidence& evidence)
                             {"Test", "Not attempted: " + row->skipReason + "."});
         return result;
     }
-    const bool fits = freeBytes == 0 || row->measuredBytes <= freeBytes;
-    result.verdict = !fits                            ? CardVerdict::No
-                     : row->tokens == evidence.tokens ? CardVerdict::Yes
+    result.verdict = !fitsIn(*row, freeBytes)         ? CardVerdict::No
+                     : row->tokens >= evidence.tokens ? CardVerdict::Yes
                                                       : CardVerdict::InPart;
     result.headline = formatBytes(row->measuredBytes) + " at " + formatCount(row->tokens);
     result.brief = formatBytes(row->measuredBytes);
@@ -324,8 +343,7 @@ CardResult fitsResult(const CardEvidence& evidence)
 CardResult inTimeResult(const CardEvidence& evidence)
 {
     CardResult result = unmeasuredResult(CardClaim::InTime);
-    const FirstTokenRow* row =
-        evidence.latency ? firstTokenRowFor(*evidence.latency, evidence.tokens) : nullptr;
+    const FirstTokenRow* row = evidence.latency ? firstTokenRowFor(evidence) : nullptr;
     if (row == nullptr)
         return result;
     const LatencyReport& report = *evidence.latency;

@@ -115,8 +115,8 @@ void takeRecords(CardEvidence& evidence, const std::vector<std::filesystem::path
     const auto field = [&first](const char* key) {
         return strictText(first->header, key, kMostText);
     };
-    evidence.facts.push_back({"Numbers", field("compute") + ", " + field("cache_dtype") +
-                                             " cache, rotation " + field("rope")});
+    // What computes names the cache's numbers too.
+    evidence.facts.push_back({"Numbers", field("compute") + ", rotation " + field("rope")});
     evidence.facts.push_back({"Machine", field("device")});
     evidence.facts.push_back({"Records", runs});
 }

@@ -173,6 +173,42 @@ private Q_SLOTS:
         QCOMPARE(nameOf(inTimeResult(evidence).verdict), verdict);
     }
 
+    void theEndsStandByThemselves()
+    {
+        CardEvidence evidence = nothing();
+        evidence.needle = fakeNeedle(8192, 1024, 2048);
+        const SweepReport& needle = *evidence.needle;
+        QCOMPARE(needle.depths.front(), 0.0);
+        const Proportion& beginning = needle.byDepth.front().score;
+        const std::string part = " (0 %: " + std::to_string(beginning.correct) + "/" +
+                                 std::to_string(beginning.trials) + ", 100 %: ";
+        const CardResult result = usesResult(evidence);
+        QVERIFY2(result.notes.front().text.find(part) != std::string::npos,
+                 result.notes.front().text.c_str());
+    }
+
+    // What holds 16,384 tokens holds 8,192; what is too large or too late for them says nothing.
+    void longerPromptsStandForTheLengthWhereTheyPass()
+    {
+        CardEvidence evidence = nothing();
+        evidence.peaks.emplace();
+        evidence.peaks->freeBytes = 1000 * kMiB;
+        evidence.peaks->rows = {peakRow(PrefillWay::Chunked, 4096, 300.0),
+                                peakRow(PrefillWay::Chunked, 32768, 950.0),
+                                peakRow(PrefillWay::Chunked, 16384, 900.0)};
+        const CardResult fits = fitsResult(evidence);
+        QCOMPARE(nameOf(fits.verdict), QString("Yes"));
+        QVERIFY2(fits.headline.find("16,384") != std::string::npos, fits.headline.c_str());
+        evidence.peaks->freeBytes = 800 * kMiB;
+        QCOMPARE(nameOf(fitsResult(evidence).verdict), QString("In part"));
+
+        evidence.latency.emplace();
+        evidence.latency->firstToken = {firstToken(4096, 512, 5.0), firstToken(16384, 512, 25.0)};
+        QCOMPARE(nameOf(inTimeResult(evidence).verdict), QString("Yes"));
+        evidence.latency->firstToken = {firstToken(4096, 512, 5.0), firstToken(16384, 512, 90.0)};
+        QCOMPARE(nameOf(inTimeResult(evidence).verdict), QString("In part"));
+    }
+
     void longerPromptsThanAskedDoNotDecide()
     {
         CardEvidence evidence = nothing();
@@ -202,8 +238,7 @@ private Q_SLOTS:
         QTest::newRow("no loss gain, needle undecided") << 0.01 << 0 << 1024 << "In part";
         QTest::newRow("neither") << -0.2 << 0 << 0 << "No";
         // Its interval holds 0, which is no finding against it.
-        QTest::newRow("gain undecided, needle fails")
-            << 0.01 << 0 << 0 << "In part";
+        QTest::newRow("gain undecided, needle fails") << 0.01 << 0 << 0 << "In part";
         QTest::newRow("no loss gain, and no needle") << -0.2 << -1 << 0 << "No";
         QTest::newRow("nothing") << 9.0 << -1 << 0 << "Not measured";
     }
