@@ -16,18 +16,20 @@ class CardMeasurement
 public:
     /// Opens the weights and the record: one of another run is refused before anything is measured.
     /// \param common, options, context  outlive this
-    /// \throws EngineError
+    /// \param recorded  header of the records that stand for other parts; null: there are none
+    /// \throws EngineError, also where those records were made in other numbers
     CardMeasurement(const CommonOptions& common, const CardRunOptions& options,
                     const RecordOptions& record,
                     const std::shared_ptr<const Checkpoint>& checkpoint,
-                    const CardEvidence& evidence, const CliContext& context);
+                    const CardEvidence& evidence, const RecordJson& recorded,
+                    const CliContext& context);
 
     /// Measures the parts that `evidence` does not have. What refuses is noted in it, and said.
     /// \throws Stopped
     void measure(CardEvidence& evidence);
     /// Closes the record. Print the card before, so that a full disk cannot take it away.
-    /// \throws EngineError where the search or its record failed
-    void close();
+    /// \returns what failed, the search or its record; empty: nothing
+    std::string close();
 
 private:
     void openSearch(const RecordOptions& record, std::int64_t tokens);

@@ -8,14 +8,17 @@
 #include "engine/lab/report_card_json.h"
 #include "engine/lab/report_records.h"
 #include "engine/lab/run_record_identity.h"
+#include "engine/model/rotary_override.h"
 #include "engine/session/experiment_command_line.h"
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -51,13 +54,15 @@ std::string commandLine(const ReportArguments& arguments)
                                            options.seed});
     const Ablations& ablations = arguments.common.ablations;
     if (ablations.sinkBias)
-        text << " --sink-bias " << *ablations.sinkBias;
+        text << " --sink-bias " << Json(*ablations.sinkBias).dump(); // all of its digits
     if (ablations.window)
         text << " --window " << *ablations.window;
     for (const std::string& record : arguments.records)
         text << " --from " << shellWord(lastName(record));
     if (arguments.measuresRest)
         text << " --measure-rest";
+    if (arguments.common.threads > 0)
+        text << " --threads " << arguments.common.threads;
     return text.str();
 }
 
@@ -97,6 +102,32 @@ private:
     std::filesystem::path m_path;
 };
 
+/// Told before hours are spent on a card that could not be written.
+/// \throws ArgumentError for an ending, a folder or a program that is missing
+void requirePages(const ReportArguments& arguments)
+{
+    const auto check = [](const std::string& file, std::initializer_list<const char*> endings) {
+        if (file.empty())
+            return;
+        const std::filesystem::path path(file);
+        const std::string ending = path.extension().string();
+        if (std::find(endings.begin(), endings.end(), ending) == endings.end())
+            throw ArgumentError(file + " must end in " + *endings.begin() +
+                                (endings.size() > 1 ? std::string(" or ") + *(endings.begin() + 1)
+                                                    : std::string()));
+        const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+        if (!std::filesystem::is_directory(folder) || ::access(folder.c_str(), W_OK) != 0)
+            throw ArgumentError(file + " cannot be written: " + folder.string() +
+                                " is no folder that can be written to");
+    };
+    check(arguments.html, {".html"});
+    check(arguments.pdf, {".pdf"});
+    check(arguments.picture, {".png", ".svg"});
+    if (!drawingProgram() && (!arguments.pdf.empty() || !arguments.picture.empty()))
+        throw ArgumentError("PDF, PNG and SVG are drawn by the program kvscope, which is not "
+                            "beside this one; --html works without it");
+}
+
 /// What was asked for beside the text; without the drawing program, HTML without plots.
 void writePages(const ReportArguments& arguments, const ReportCard& card, const CliContext& context)
 {
@@ -107,10 +138,7 @@ void writePages(const ReportArguments& arguments, const ReportCard& card, const 
     if (drawn.empty())
         return;
     const auto program = drawingProgram();
-    if (!program) {
-        if (!arguments.pdf.empty() || !arguments.picture.empty())
-            throw ArgumentError("PDF, PNG and SVG are drawn by the program kvscope, which is not "
-                                "beside this one; --html works without it");
+    if (!program) { // requirePages() let HTML alone through
         writeText(arguments.html, cardHtml(card, {}));
         context.err << "note: " << arguments.html
                     << " has no plots: the program kvscope, which draws them, is not beside this "
@@ -150,6 +178,7 @@ void runReport(ReportArguments arguments, const CliContext& context)
     const bool measures = arguments.records.empty() || arguments.measuresRest;
     if (!measures && !arguments.record.out.empty())
         throw ArgumentError("with --from, --out keeps nothing without --measure-rest");
+    requirePages(arguments);
     arguments.options.seed = common.seed;
     arguments.options.contextLimit = common.maxContext;
     if (common.threads > 0)
@@ -159,12 +188,17 @@ void runReport(ReportArguments arguments, const CliContext& context)
         cardSubject(*checkpoint, arguments.options, cacheElementBytes(common, *checkpoint),
                     readFreeHostMemory().value_or(0));
     evidence.command = commandLine(arguments);
-    takeRecords(evidence, {arguments.records.begin(), arguments.records.end()},
-                modelHash(*checkpoint));
+    const RecordJson recorded = takeRecords(
+        evidence, {arguments.records.begin(), arguments.records.end()}, modelHash(*checkpoint));
+    if (!recorded.is_null()) {
+        RunHeader opened; // without a decoder no more of it is known
+        opened.rotary = rotaryText(checkpoint->config);
+        requireSameNumbers(recorded, opened);
+    }
     std::optional<CardMeasurement> measurement;
     if (measures) {
         measurement.emplace(common, arguments.options, arguments.record, checkpoint, evidence,
-                            context);
+                            recorded, context);
         measurement->measure(evidence);
     }
     evidence.facts.push_back(madeNote(KVSCOPE_VERSION));
@@ -174,9 +208,10 @@ void runReport(ReportArguments arguments, const CliContext& context)
     else
         printCard(context.out, card);
     context.out.flush(); // whatever becomes of the files
+    const std::string failure = measurement ? measurement->close() : std::string();
     writePages(arguments, card, context);
-    if (measurement)
-        measurement->close();
+    if (!failure.empty())
+        throw EngineError(failure);
 }
 
 } // namespace

@@ -76,6 +76,8 @@ void runSweep(SweepArguments arguments, const CliContext& context)
     const auto decoder = buildDecoder(arguments.common, context, checkpoint);
     const SweepSubject subject{*checkpoint, *tokenizer, *decoder};
     const auto sweep = makeSweep(subject, request);
+    if (!arguments.record.resumes)
+        sweep->requireRunnable(); // before a record is made
     SweepRun run(*sweep, subject, arguments.record, arguments.common, context);
     const SweepReport report = run.run(arguments.limitTrials);
     if (arguments.common.isJson) {

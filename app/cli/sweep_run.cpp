@@ -130,6 +130,7 @@ SweepRun::SweepRun(Sweep& sweep, const SweepSubject& subject, const RecordOption
 {
     if (m_record)
         m_sweep.restore(m_record->earlierEvents());
+    m_sweep.requireRunnable();
 }
 
 SweepReport SweepRun::run(std::int64_t limitTrials)

@@ -16,7 +16,8 @@ class SweepRun
 public:
     /// Opens the record, where one is asked for, and takes its trials.
     /// \param sweep, context  outlive this
-    /// \throws ArgumentError where the record is of another run, by name
+    /// \throws ArgumentError where the record is of another run, by name, or as
+    /// Sweep::requireRunnable()
     SweepRun(Sweep& sweep, const SweepSubject& subject, const RecordOptions& record,
              const CommonOptions& common, const CliContext& context);
 

@@ -7,6 +7,8 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 
+#include <algorithm>
+
 #ifdef KVSCOPE_AVX2
 #include "engine/kernels/linear_avx2.h"
 #endif
@@ -80,6 +82,28 @@ FormatKernels avx2Kernels(StorageType type)
 }
 #endif
 
+bool isBFloat16Product(const WeightMatrix& weight, Precision precision)
+{
+    return precision == Precision::Fast && weight.type != StorageType::F32 && hasBFloat16Products();
+}
+
+bool isFewRows(const at::Tensor& x, const WeightMatrix& weight, Precision precision)
+{
+    return x.size(0) <=
+           (isBFloat16Product(weight, precision) ? kMostFewRowsBFloat16 : kMostFewRows);
+}
+
+void checkProduct(const at::Tensor& x, const WeightMatrix& weight)
+{
+    checkWeight(weight);
+    TORCH_CHECK(x.dim() == 2 && x.size(1) == weight.cols && x.is_contiguous(), "linear: x is ",
+                x.sizes(), ", a contiguous [N, ", weight.cols, "] is needed");
+    TORCH_CHECK(x.device() == weight.data.device(), "linear: x is on ", x.device(),
+                ", the weight on ", weight.data.device());
+    TORCH_CHECK(!x.device().is_cpu() || x.scalar_type() == at::kFloat, "linear: x is ",
+                x.scalar_type(), ", the CPU takes float32");
+}
+
 } // namespace
 
 FormatKernels formatKernels(StorageType type, InstructionSet instructions)
@@ -112,22 +136,28 @@ void checkWeight(const WeightMatrix& weight)
 
 at::Tensor linear(const at::Tensor& x, const WeightMatrix& weight, Precision precision)
 {
-    checkWeight(weight);
-    TORCH_CHECK(x.dim() == 2 && x.size(1) == weight.cols && x.is_contiguous(), "linear: x is ",
-                x.sizes(), ", a contiguous [N, ", weight.cols, "] is needed");
-    TORCH_CHECK(x.device() == weight.data.device(), "linear: x is on ", x.device(),
-                ", the weight on ", weight.data.device());
+    checkProduct(x, weight);
     if (!x.device().is_cpu())
         return linearTensorOps(x, weight);
-    TORCH_CHECK(x.scalar_type() == at::kFloat, "linear: x is ", x.scalar_type(),
-                ", the CPU takes float32");
-    const bool isBFloat16 =
-        precision == Precision::Fast && weight.type != StorageType::F32 && hasBFloat16Products();
-    if (x.size(0) <= (isBFloat16 ? kMostFewRowsBFloat16 : kMostFewRows))
+    if (isFewRows(x, weight, precision))
         return linearFewRows(x, weight, precision, bestInstructionSet());
-    if (isBFloat16)
-        return linearBFloat16(x, weight);
-    return linearManyRows(x, weight);
+    return isBFloat16Product(weight, precision) ? linearBFloat16(x, weight)
+                                                : linearManyRows(x, weight);
+}
+
+std::vector<at::Tensor> linear(const at::Tensor& x, std::span<const WeightMatrix* const> weights,
+                               Precision precision)
+{
+    const auto isFew = [&](const WeightMatrix* weight) {
+        checkProduct(x, *weight);
+        return x.device().is_cpu() && isFewRows(x, *weight, precision);
+    };
+    if (std::all_of(weights.begin(), weights.end(), isFew))
+        return linearFewRows(x, weights, precision, bestInstructionSet());
+    std::vector<at::Tensor> results;
+    for (const WeightMatrix* weight : weights)
+        results.push_back(linear(x, *weight, precision));
+    return results;
 }
 
 at::Tensor linearReference(const at::Tensor& x, const WeightMatrix& weight)

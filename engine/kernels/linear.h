@@ -4,6 +4,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <span>
+#include <vector>
+
 namespace kvscope {
 
 /// y = x W^T for a few or many rows.
@@ -13,6 +16,11 @@ namespace kvscope {
 /// input's dtype, block formats expanded first. \param x  [N, in], contiguous; float32 on the CPU,
 /// the compute dtype on CUDA. \returns [N, out], dtype of x.
 at::Tensor linear(const at::Tensor& x, const WeightMatrix& weight, Precision precision);
+
+/// The same for several weights of one input, by weight: queries, keys and values, or gate and up.
+/// Few rows are cheaper so, for waking the threads costs about as much as a small product.
+std::vector<at::Tensor> linear(const at::Tensor& x, std::span<const WeightMatrix* const> weights,
+                               Precision precision);
 
 /// The same through expand() and one float32 matmul: the definition that linear() is compared with.
 at::Tensor linearReference(const at::Tensor& x, const WeightMatrix& weight);

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
+#include <span>
 #include <vector>
 
 namespace kvscope {
@@ -20,35 +20,52 @@ constexpr std::int64_t kBytesPerThread = 48 << 10;
 // the first cache.
 constexpr std::int64_t kExpandedRows = 4;
 
-/// All inputs rounded to integers, once a call.
+/// All inputs rounded to integers.
 class QuantizedInputs
 {
 public:
-    QuantizedInputs(const RowProduct& product, QuantizeRow quantizeRow)
-        : m_values(std::make_unique_for_overwrite<std::int16_t[]>(
-              static_cast<std::size_t>(product.numInputs * product.cols)))
+    QuantizedInputs(const at::Tensor& x, QuantizeRow quantizeRow)
+        : m_quantizeRow(quantizeRow)
+        , m_values(
+              std::make_unique_for_overwrite<std::int16_t[]>(static_cast<std::size_t>(x.numel())))
         , m_scaleAndSum(std::make_unique_for_overwrite<float[]>(
-              static_cast<std::size_t>(product.numInputs * product.cols / kBlock * 2)))
+              static_cast<std::size_t>(x.numel() / kBlock * 2)))
     {
-        for (std::int64_t n = 0; n < product.numInputs; ++n)
-            quantizeRow(product.x + n * product.cols, product.cols,
-                        m_values.get() + n * product.cols,
-                        m_scaleAndSum.get() + n * product.cols / kBlock * 2);
+        const std::int64_t cols = x.size(1);
+        for (std::int64_t n = 0; n < x.size(0); ++n)
+            quantizeRow(x.const_data_ptr<float>() + n * cols, cols, m_values.get() + n * cols,
+                        m_scaleAndSum.get() + n * cols / kBlock * 2);
     }
+    bool isBy(QuantizeRow way) const { return way == m_quantizeRow; }
     const std::int16_t* values() const { return m_values.get(); }
     const float* scaleAndSum() const { return m_scaleAndSum.get(); }
 
 private:
+    QuantizeRow m_quantizeRow;
     std::unique_ptr<std::int16_t[]> m_values;
     std::unique_ptr<float[]> m_scaleAndSum;
 };
 
-template <typename MultiplyRange>
-void forRowRanges(const WeightMatrix& weight, std::int64_t rowBytes, const MultiplyRange& multiply)
+/// Of one input, by the way in which weights want it: nearly always there is one way.
+class InputRoundings
 {
-    const std::int64_t grain = std::max<std::int64_t>(1, kBytesPerThread / rowBytes);
-    at::parallel_for(0, weight.rows, grain, multiply);
-}
+public:
+    explicit InputRoundings(const at::Tensor& x)
+        : m_x(x)
+    {
+    }
+    const QuantizedInputs& by(QuantizeRow quantizeRow)
+    {
+        for (const auto& made : m_made)
+            if (made->isBy(quantizeRow))
+                return *made;
+        return *m_made.emplace_back(std::make_unique<QuantizedInputs>(m_x, quantizeRow));
+    }
+
+private:
+    const at::Tensor& m_x;
+    std::vector<std::unique_ptr<QuantizedInputs>> m_made;
+};
 
 void multiplyExpandedRows(const RowProduct& product, const FormatKernels& blocks,
                           const FormatKernels& floats, std::int64_t firstRow, std::int64_t endRow)
@@ -67,16 +84,31 @@ void multiplyExpandedRows(const RowProduct& product, const FormatKernels& blocks
     }
 }
 
-} // namespace
-
-at::Tensor linearFewRows(const at::Tensor& x, const WeightMatrix& weight, Precision precision,
-                         InstructionSet instructions)
+/// One weight's part of a call.
+struct WeightPart
 {
-    at::Tensor y = at::empty({x.size(0), weight.rows}, x.options());
-    if (y.numel() == 0)
-        return y;
-    const auto kernels = formatKernels(weight.type, instructions);
     RowProduct product;
+    FormatKernels kernels;
+    std::int64_t rows = 0;
+    bool isExpanded = false; ///< to float32, a few rows at a time
+
+    void multiply(const FormatKernels& floats, std::int64_t firstRow, std::int64_t endRow) const
+    {
+        if (isExpanded)
+            multiplyExpandedRows(product, kernels, floats, firstRow, endRow);
+        else
+            kernels.multiply(product, firstRow, endRow);
+    }
+};
+
+WeightPart partOf(const at::Tensor& x, const WeightMatrix& weight, at::Tensor& y,
+                  Precision precision, InstructionSet instructions, InputRoundings& roundings)
+{
+    WeightPart part;
+    part.kernels = formatKernels(weight.type, instructions);
+    part.rows = weight.rows;
+    part.isExpanded = isQuantized(weight.type) && precision == Precision::Exact;
+    RowProduct& product = part.product;
     product.weight = static_cast<const std::byte*>(weight.data.const_data_ptr());
     product.rowBytes = bytesPerRow(weight.type, weight.cols);
     product.cols = weight.cols;
@@ -84,24 +116,59 @@ at::Tensor linearFewRows(const at::Tensor& x, const WeightMatrix& weight, Precis
     product.numInputs = x.size(0);
     product.y = y.mutable_data_ptr<float>();
     product.yStride = weight.rows;
+    if (isQuantized(weight.type) && !part.isExpanded) {
+        const QuantizedInputs& inputs = roundings.by(part.kernels.quantize);
+        product.quantized = inputs.values();
+        product.scaleAndSum = inputs.scaleAndSum();
+    }
+    return part;
+}
 
-    if (isQuantized(weight.type) && precision == Precision::Exact) {
-        const auto floats = formatKernels(StorageType::F32, instructions);
-        forRowRanges(weight, product.rowBytes, [&](std::int64_t first, std::int64_t end) {
-            multiplyExpandedRows(product, kernels, floats, first, end);
-        });
-        return y;
+/// The parts' rows one after another, shared out among the threads.
+void multiplyAll(const std::vector<WeightPart>& parts, const FormatKernels& floats)
+{
+    std::int64_t numRows = 0;
+    std::int64_t rowBytes = 1;
+    for (const WeightPart& part : parts) {
+        numRows += part.rows;
+        rowBytes = std::max(rowBytes, part.product.rowBytes);
     }
-    std::optional<QuantizedInputs> quantized;
-    if (isQuantized(weight.type)) {
-        quantized.emplace(product, kernels.quantize);
-        product.quantized = quantized->values();
-        product.scaleAndSum = quantized->scaleAndSum();
-    }
-    forRowRanges(weight, product.rowBytes, [&](std::int64_t first, std::int64_t end) {
-        kernels.multiply(product, first, end);
+    const std::int64_t grain = std::max<std::int64_t>(1, kBytesPerThread / rowBytes);
+    at::parallel_for(0, numRows, grain, [&](std::int64_t first, std::int64_t end) {
+        std::int64_t begin = 0; // of the part, in all rows
+        for (const WeightPart& part : parts) {
+            const std::int64_t from = std::max(first - begin, std::int64_t{0});
+            const std::int64_t to = std::min(end - begin, part.rows);
+            if (from < to)
+                part.multiply(floats, from, to);
+            begin += part.rows;
+        }
     });
-    return y;
+}
+
+} // namespace
+
+std::vector<at::Tensor> linearFewRows(const at::Tensor& x,
+                                      std::span<const WeightMatrix* const> weights,
+                                      Precision precision, InstructionSet instructions)
+{
+    std::vector<at::Tensor> results;
+    InputRoundings roundings(x);
+    std::vector<WeightPart> parts;
+    for (const WeightMatrix* weight : weights) {
+        results.push_back(at::empty({x.size(0), weight->rows}, x.options()));
+        if (results.back().numel() > 0)
+            parts.push_back(partOf(x, *weight, results.back(), precision, instructions, roundings));
+    }
+    multiplyAll(parts, formatKernels(StorageType::F32, instructions));
+    return results;
+}
+
+at::Tensor linearFewRows(const at::Tensor& x, const WeightMatrix& weight, Precision precision,
+                         InstructionSet instructions)
+{
+    const WeightMatrix* one = &weight;
+    return linearFewRows(x, {&one, 1}, precision, instructions).front();
 }
 
 } // namespace kvscope

@@ -6,6 +6,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <span>
+#include <vector>
+
 namespace kvscope {
 
 // The ways that linear() chooses from, apart so that tests compare each with linearReference().
@@ -18,6 +21,11 @@ void checkWeight(const WeightMatrix& weight);
 /// library.
 at::Tensor linearFewRows(const at::Tensor& x, const WeightMatrix& weight, Precision precision,
                          InstructionSet instructions);
+/// Several weights of one input, which is rounded once, in one sharing out among the threads.
+/// \returns by weight, to the last bit what each alone gives
+std::vector<at::Tensor> linearFewRows(const at::Tensor& x,
+                                      std::span<const WeightMatrix* const> weights,
+                                      Precision precision, InstructionSet instructions);
 
 /// Expands slices of the weight to float32 and calls the matrix library.
 at::Tensor linearManyRows(const at::Tensor& x, const WeightMatrix& weight);

@@ -126,6 +126,8 @@ private:
         const ModelConfig& config = m_decoder.config();
         if (config.hasLearnedPositions && row.tokens > config.trainedPositions)
             return "beyond the " + formatCount(config.trainedPositions) + " learned positions";
+        if (m_options.contextLimit > 0 && row.tokens > m_options.contextLimit)
+            return formatCount(m_options.contextLimit) + " positions may be used";
         if (row.way == PrefillWay::Scores && row.tokens > m_options.mostScoresTokens)
             return "scores are materialised up to " + formatCount(m_options.mostScoresTokens) +
                    " tokens";

@@ -19,7 +19,8 @@ struct PeakOptions
     /// Longest prompt whose scores are materialised: plain operators are slow, and a layer's scores
     /// take H T^2 floats, several times over.
     std::int64_t mostScoresTokens = 2048;
-    std::uint64_t seed = 0; ///< of the random prompt
+    std::uint64_t seed = 0;        ///< of the random prompt
+    std::int64_t contextLimit = 0; ///< longer prompts are skipped; 0: no limit
 };
 
 /// Called after each row, run or skipped, on the running thread; may be empty.

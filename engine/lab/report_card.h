@@ -63,8 +63,9 @@ CardResult behavesResult(const CardEvidence& evidence);
 /// was free. No: it is more, or the
 /// length was refused for memory. In part: a shorter length was measured.
 CardResult fitsResult(const CardEvidence& evidence);
-/// Yes: the first token of the length or a longer one came within the limit. No: it did not. In part: a shorter prompt answered
-/// in time, or every run of the length was disturbed by other load and came too late.
+/// Yes: the first token of the length or a longer one came within the limit. No: it did not. In
+/// part: a shorter prompt answered in time, or every run of the length was disturbed by other load
+/// and came too late.
 CardResult inTimeResult(const CardEvidence& evidence);
 /// Yes: the whole text lowers the loss (the gain's interval above 0), and the effective length by
 /// the absolute line is the length. No: neither, the gain's interval not above 0 anywhere and every

@@ -11,8 +11,8 @@ namespace kvscope {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
-constexpr std::size_t kMostText = 2000;
-constexpr std::size_t kMostItems = 64;     // notes, plots, series, bars, rows
+constexpr std::size_t kMostText = 20'000;
+constexpr std::size_t kMostItems = 2000;   // notes, plots, series, bars, rows: a map has any number
 constexpr std::size_t kMostPoints = 20000; // of a series
 
 RecordJson pointJson(const CardPoint& point)

@@ -69,15 +69,13 @@ std::string proportionText(const Proportion& proportion)
     return std::to_string(proportion.correct) + "/" + std::to_string(proportion.trials);
 }
 
-/// The two ends by themselves: pooled, a beginning that is lost hides behind an end that is not.
-std::string endsText(const SweepReport& needle)
+/// The two ends by themselves, where both were asked.
+std::string endsText(const EndsAgainstMiddle& ends)
 {
-    std::string text;
-    for (std::size_t i = 0; i < needle.depths.size() && i < needle.byDepth.size(); ++i)
-        if (needle.depths[i] == 0.0 || needle.depths[i] == 100.0)
-            text += (text.empty() ? " (" : ", ") + decimals(needle.depths[i], 0) +
-                    " %: " + proportionText(needle.byDepth[i].score);
-    return text.empty() ? text : text + ")";
+    if (ends.beginning.trials == 0 || ends.end.trials == 0)
+        return {};
+    return " (beginning " + proportionText(ends.beginning) + ", end " + proportionText(ends.end) +
+           ")";
 }
 
 void addNeedleNotes(CardResult& result, const SweepReport& needle)
@@ -89,7 +87,7 @@ void addNeedleNotes(CardResult& result, const SweepReport& needle)
         control.trials += column.control.score.trials;
     }
     std::string text = needle.conditions.empty() ? "Facts in filler" : needle.conditions;
-    text += ". Ends " + proportionText(ends.ends) + endsText(needle) + ", middle " +
+    text += ". Ends " + proportionText(ends.ends) + endsText(ends) + ", middle " +
             proportionText(ends.middle) + ", exact two-sided " + probability(ends.p) +
             ". Control " + proportionText(control) + ", fact alone " +
             proportionText(needle.oracle.score) + ".";

@@ -3,6 +3,7 @@
 #include "engine/lab/use.h"
 
 #include <optional>
+#include <vector>
 
 namespace kvscope {
 namespace {
@@ -25,6 +26,16 @@ double numberOrZero(const RecordJson& json, const char* key)
 bool flagIfAny(const RecordJson& json, const char* key)
 {
     return json.contains(key) && strictFlag(json, key);
+}
+
+/// Every item of a list, as `from` reads it.
+template <typename Read>
+auto listFrom(const RecordJson& json, const char* key, Read from)
+{
+    std::vector<decltype(from(json))> items;
+    for (const RecordJson& item : strictList(json, key, kMostItems))
+        items.push_back(from(item));
+    return items;
 }
 
 SampleMean meanFrom(const RecordJson& json)
@@ -65,8 +76,7 @@ PositionsSeries seriesFrom(const RecordJson& json)
     series.seconds = numberOrZero(json, "seconds");
     series.firstHalf = meanFrom(strictAt(json, "first_half"));
     series.lastBin = meanFrom(strictAt(json, "last_bin"));
-    for (const RecordJson& bin : strictList(json, "bins", kMostItems))
-        series.bins.push_back(binFrom(bin));
+    series.bins = listFrom(json, "bins", binFrom);
     return series;
 }
 
@@ -85,8 +95,7 @@ FirstTokenRow firstTokenFrom(const RecordJson& json)
     row.attentionShare = strictNumber(json, "attention_share");
     row.skipReason = textOrEmpty(json, "skipped");
     row.isBeyondTrained = flagIfAny(json, "beyond_trained");
-    for (const RecordJson& run : strictList(json, "runs", kMostItems))
-        row.runs.push_back(runFrom(run));
+    row.runs = listFrom(json, "runs", runFrom);
     return row;
 }
 
@@ -108,8 +117,8 @@ HeldOutFit fitFrom(const RecordJson& json)
 {
     HeldOutFit fit;
     fit.chunkTokens = strictCount(json, "chunk");
-    for (const RecordJson& tokens : strictList(json, "fitted_tokens", kMostItems))
-        fit.fittedTokens.push_back(strictCount(tokens));
+    fit.fittedTokens = listFrom(json, "fitted_tokens",
+                                [](const RecordJson& tokens) { return strictCount(tokens); });
     fit.isDisturbed = strictFlag(json, "disturbed");
     fit.throughputs = {strictNumber(json, "dense_flops_per_second"),
                        strictNumber(json, "attention_flops_per_second"),
@@ -156,8 +165,7 @@ PositionsReport positionsFrom(const RecordJson& json)
 {
     PositionsReport report;
     report.tokens = strictCount(json, "tokens");
-    for (const RecordJson& series : strictList(json, "series", kMostItems))
-        report.series.push_back(seriesFrom(series));
+    report.series = listFrom(json, "series", seriesFrom);
     return report;
 }
 
@@ -167,12 +175,9 @@ LatencyReport latencyFrom(const RecordJson& json)
     report.bandwidthBytesPerSecond = numberOrZero(json, "read_bandwidth_bytes_per_second");
     report.isBandwidthDisturbed = flagIfAny(json, "read_bandwidth_disturbed");
     report.threads = static_cast<int>(strictCount(json, "threads") % 1'000'000);
-    for (const RecordJson& row : strictList(json, "first_token", kMostItems))
-        report.firstToken.push_back(firstTokenFrom(row));
-    for (const RecordJson& row : strictList(json, "decode", kMostItems))
-        report.decode.push_back(decodeStepFrom(row));
-    for (const RecordJson& fit : strictList(json, "fits", kMostItems))
-        report.fits.push_back(fitFrom(fit));
+    report.firstToken = listFrom(json, "first_token", firstTokenFrom);
+    report.decode = listFrom(json, "decode", decodeStepFrom);
+    report.fits = listFrom(json, "fits", fitFrom);
     report.stepSecondsPer1000 = numberIfAny(json, "step_seconds_per_1000_cached");
     report.floorSecondsPer1000 = numberIfAny(json, "floor_seconds_per_1000_cached");
     return report;
@@ -184,8 +189,7 @@ UseReport useFrom(const RecordJson& json)
     report.tokens = strictCount(json, "tokens");
     report.segmentTokens = strictCount(json, "segment_tokens");
     report.chunkTokens = strictCount(json, "chunk");
-    for (const RecordJson& segment : strictList(json, "segments", kMostItems))
-        report.segments.push_back(segmentFrom(segment));
+    report.segments = listFrom(json, "segments", segmentFrom);
     report.gain = meanFrom(strictAt(json, "gain"));
     if (report.gain.count != std::ssize(report.segments) - 1)
         report.gain = pooledGain(report.segments); // version 0.1.0 took targets for its sample
@@ -203,8 +207,7 @@ PeakReport peakFrom(const RecordJson& json)
     report.weightBytes = static_cast<std::uint64_t>(strictCount(json, "weight_bytes"));
     report.cacheElementBytes = strictCount(json, "cache_bytes_per_element");
     report.chunkTokens = strictCount(json, "chunk");
-    for (const RecordJson& row : strictList(json, "rows", kMostItems))
-        report.rows.push_back(peakRowFrom(row));
+    report.rows = listFrom(json, "rows", peakRowFrom);
     for (const RecordJson& growth : strictList(json, "growth", kNumPrefillWays))
         report.growth.push_back(
             {static_cast<PrefillWay>(strictChoice(growth, "way", kPrefillWayNames)),

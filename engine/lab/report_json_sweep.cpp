@@ -100,8 +100,15 @@ EffectiveLength effectiveFrom(const RecordJson& json)
 
 EndsAgainstMiddle endsFrom(const RecordJson& json)
 {
-    return {proportionFrom(strictAt(json, "ends")), proportionFrom(strictAt(json, "middle")),
-            strictNumber(json, "p")};
+    EndsAgainstMiddle ends;
+    ends.ends = proportionFrom(strictAt(json, "ends"));
+    ends.middle = proportionFrom(strictAt(json, "middle"));
+    ends.p = strictNumber(json, "p");
+    if (json.contains("beginning")) { // older records have the two together only
+        ends.beginning = proportionFrom(strictAt(json, "beginning"));
+        ends.end = proportionFrom(strictAt(json, "end"));
+    }
+    return ends;
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "engine/lab/sweep_replay.h"
 
 #include <functional>
+#include <iterator>
 #include <utility>
 
 namespace kvscope {
@@ -22,11 +23,14 @@ struct RecordPart
     std::function<void(CardEvidence&, const RunRecordContent& record)> take; ///< it has a summary
 };
 
-/// Of its closing line, or, where that holds counts alone, as the window's of version 0.1.0 did, of
-/// its trials.
+/// Of its closing line, or, where that holds less than a card shows, as some of version 0.1.0 do,
+/// of its trials.
 SweepReport needleOf(const RunRecordContent& record)
 {
-    return record.summary->contains("columns") ? sweepFrom(*record.summary) : recordedSweep(record);
+    const RecordJson& summary = *record.summary;
+    const bool isFull = summary.contains("columns") && summary.contains("ends_against_middle") &&
+                        summary["ends_against_middle"].contains("beginning");
+    return isFull || record.events.empty() ? sweepFrom(summary) : recordedSweep(record);
 }
 
 const std::vector<RecordPart>& recordParts()
@@ -63,7 +67,7 @@ void requireModel(const RunRecordContent& record, const std::string& modelHash)
         throw ArgumentError("it is of another model, " + strictText(model, "name", kMostText));
 }
 
-void requireSameNumbers(const RunRecordContent& record, const RunRecordContent& first)
+void requireAsFirst(const RunRecordContent& record, const RunRecordContent& first)
 {
     for (const char* field : kSameFields) {
         const std::string here = strictText(record.header, field, kMostText);
@@ -72,6 +76,15 @@ void requireSameNumbers(const RunRecordContent& record, const RunRecordContent& 
             throw ArgumentError(std::string(field) + " is " + here + ", in the first record " +
                                 there);
     }
+}
+
+/// Records of version 0.1.0 name the device alone.
+std::string machineOf(const RecordJson& header)
+{
+    return header.contains("machine")
+               ? strictText(header, "machine", kMostText)
+               : strictText(header, "device", kMostText) + ", " +
+                     std::to_string(strictCount(header, "threads")) + " threads";
 }
 
 void take(CardEvidence& evidence, const RunRecordContent& record)
@@ -91,8 +104,19 @@ std::string dayOf(const RunRecordContent& record)
 
 } // namespace
 
-void takeRecords(CardEvidence& evidence, const std::vector<std::filesystem::path>& files,
-                 const std::string& modelHash)
+void requireSameNumbers(const RecordJson& header, const RunHeader& run)
+{
+    const std::string wanted[] = {run.device, run.compute, run.cacheDtype, run.rotary};
+    for (std::size_t i = 0; i < std::size(wanted); ++i) {
+        const std::string recorded = strictText(header, kSameFields[i], kMostText);
+        if (!wanted[i].empty() && wanted[i] != recorded)
+            throw ArgumentError(std::string("the records were made with ") + kSameFields[i] + " " +
+                                recorded + ", the model is opened with " + wanted[i]);
+    }
+}
+
+RecordJson takeRecords(CardEvidence& evidence, const std::vector<std::filesystem::path>& files,
+                       const std::string& modelHash)
 {
     std::optional<RunRecordContent> first;
     std::string runs;
@@ -100,7 +124,7 @@ void takeRecords(CardEvidence& evidence, const std::vector<std::filesystem::path
         RunRecordContent record = readRunRecord(file);
         try {
             requireModel(record, modelHash);
-            requireSameNumbers(record, first ? *first : record);
+            requireAsFirst(record, first ? *first : record);
             take(evidence, record);
             runs += (runs.empty() ? "" : ", ") +
                     strictText(record.header, "experiment", kMostText) + " of " + dayOf(record);
@@ -111,14 +135,15 @@ void takeRecords(CardEvidence& evidence, const std::vector<std::filesystem::path
             first = std::move(record);
     }
     if (!first)
-        return;
+        return {};
     const auto field = [&first](const char* key) {
         return strictText(first->header, key, kMostText);
     };
     // What computes names the cache's numbers too.
     evidence.facts.push_back({"Numbers", field("compute") + ", rotation " + field("rope")});
-    evidence.facts.push_back({"Machine", field("device")});
+    evidence.facts.push_back({"Machine", machineOf(first->header)});
     evidence.facts.push_back({"Records", runs});
+    return first->header;
 }
 
 } // namespace kvscope

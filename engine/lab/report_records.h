@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/lab/report_card.h"
+#include "engine/lab/run_record.h"
 
 #include <filesystem>
 #include <string>
@@ -13,7 +14,13 @@ namespace kvscope {
 /// device and the runs.
 /// \throws ArgumentError naming the file, where it is of another model, another experiment, did not
 /// reach its end, repeats a part, or was made in other numbers than the first of them
-void takeRecords(CardEvidence& evidence, const std::vector<std::filesystem::path>& files,
-                 const std::string& modelHash);
+/// \returns the first record's header; null where there are none
+RecordJson takeRecords(CardEvidence& evidence, const std::vector<std::filesystem::path>& files,
+                       const std::string& modelHash);
+
+/// That what a record holds may stand beside what a run measures.
+/// \param run  fields that are empty are not known, and not compared
+/// \throws ArgumentError naming what differs: device, compute, cache_dtype or rope
+void requireSameNumbers(const RecordJson& header, const RunHeader& run);
 
 } // namespace kvscope

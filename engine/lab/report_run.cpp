@@ -4,6 +4,7 @@
 #include "engine/base/memory_reading.h"
 #include "engine/base/path_name.h"
 #include "engine/base/units.h"
+#include "engine/lab/failure_text.h"
 #include "engine/lab/lab_resources.h"
 #include "engine/lab/latency.h"
 #include "engine/lab/limits.h"
@@ -18,7 +19,6 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <fstream>
 #include <functional>
 #include <set>
 
@@ -31,14 +31,10 @@ constexpr std::int64_t kQuickTokens = 2048;
 constexpr std::int64_t kTokensWhereNothingIsStated = 4096;
 constexpr std::int64_t kShortestPrompt = 16;
 
-std::string processorName()
+bool hasFact(const CardEvidence& evidence, const std::string& label)
 {
-    std::ifstream file("/proc/cpuinfo");
-    for (std::string line; std::getline(file, line);)
-        if (line.starts_with("model name"))
-            if (const auto colon = line.find(": "); colon != std::string::npos)
-                return line.substr(colon + 2);
-    return "unnamed processor";
+    return std::any_of(evidence.facts.begin(), evidence.facts.end(),
+                       [&](const CardNote& fact) { return fact.label == label; });
 }
 
 /// The length and its halves, shortest first.
@@ -51,12 +47,13 @@ std::vector<std::int64_t> lengthsTo(std::int64_t tokens, int numHalvings)
     return {lengths.begin(), lengths.end()};
 }
 
-/// Whether the peaks say that a prompt of the length cannot be run.
-bool isRefused(const PeakReport& report, std::int64_t tokens)
+/// The row that says that a prompt of the length cannot be run; null where none does.
+const PeakRow* refusedRow(const PeakReport& report, std::int64_t tokens)
 {
-    return std::any_of(report.rows.begin(), report.rows.end(), [tokens](const PeakRow& row) {
-        return row.way == PrefillWay::Chunked && row.tokens == tokens && row.isSkipped();
-    });
+    for (const PeakRow& row : report.rows)
+        if (row.way == PrefillWay::Chunked && row.tokens == tokens && row.isSkipped())
+            return &row;
+    return nullptr;
 }
 
 /// By tokens, each of which is dearer than the one before.
@@ -86,16 +83,10 @@ public:
             measure(CardPart::Peaks, [this] { m_evidence.peaks = peaks(); });
         if (!m_evidence.latency)
             measure(CardPart::Latency, [this] { m_evidence.latency = latency(); });
-        const bool isRunnable = !m_evidence.peaks || !isRefused(*m_evidence.peaks, tokens());
-        if (!isRunnable || m_tokenizer == nullptr)
-            return;
-        std::vector<TokenId> ids = m_tokenizer->encode(readBuiltInText(), ControlTokens::Literal);
-        ids.resize(
-            static_cast<std::size_t>(std::min(tokens(), static_cast<std::int64_t>(ids.size()))));
         if (!m_evidence.positions)
-            measure(CardPart::Positions, [&] { m_evidence.positions = positions(ids); });
+            measure(CardPart::Positions, [this] { m_evidence.positions = positions(textIds()); });
         if (!m_evidence.use)
-            measure(CardPart::Use, [&] { m_evidence.use = use(ids); });
+            measure(CardPart::Use, [this] { m_evidence.use = use(textIds()); });
     }
 
 private:
@@ -118,10 +109,26 @@ private:
             m_observer.begun(part);
         try {
             run();
-        } catch (const EngineError& error) {
-            m_evidence.refusals.push_back({part, error.what()});
-            tell(std::string("not measured: ") + error.what());
+        } catch (const std::exception&) { // memory that ran out among them; Stopped is none
+            m_evidence.refusals.push_back({part, failureFromCurrentException().message});
+            tell("not measured: " + m_evidence.refusals.back().reason);
         }
+    }
+
+    /// The built-in text as far as the card's length.
+    std::vector<TokenId> textIds() const
+    {
+        if (m_options.contextLimit > 0 && tokens() > m_options.contextLimit)
+            throw ArgumentError(formatCount(m_options.contextLimit) + " positions may be used");
+        if (m_tokenizer == nullptr)
+            throw ArgumentError("the model has no tokenizer that can be used, so it reads no text");
+        if (m_evidence.peaks)
+            if (const PeakRow* row = refusedRow(*m_evidence.peaks, tokens()))
+                throw MemoryError("not tried, as a prefill " + row->skipReason);
+        std::vector<TokenId> ids = m_tokenizer->encode(readBuiltInText(), ControlTokens::Literal);
+        ids.resize(
+            static_cast<std::size_t>(std::min(tokens(), static_cast<std::int64_t>(ids.size()))));
+        return ids;
     }
 
     PeakReport peaks()
@@ -131,6 +138,7 @@ private:
         options.ways = {PrefillWay::Chunked, PrefillWay::OneShot};
         options.chunkTokens = m_options.chunkTokens;
         options.seed = m_options.seed;
+        options.contextLimit = m_options.contextLimit;
         const double numRows = static_cast<double>(options.lengths.size() * options.ways.size());
         double done = 0.0;
         return measurePeaks(
@@ -177,7 +185,6 @@ private:
 
     PositionsReport positions(const std::vector<TokenId>& ids)
     {
-        requireAllowed();
         PositionsOptions options;
         options.chunkTokens = m_options.chunkTokens;
         PositionsObserver observer;
@@ -190,7 +197,6 @@ private:
 
     UseReport use(const std::vector<TokenId>& ids)
     {
-        requireAllowed();
         UseOptions options;
         options.numSegments = m_options.isQuick ? 4 : 8;
         options.chunkTokens = m_options.chunkTokens;
@@ -203,12 +209,6 @@ private:
             tell("segment " + std::to_string(segment.segment));
         };
         return measureUse(m_decoder, ids, options, observer, m_stop);
-    }
-
-    void requireAllowed() const
-    {
-        if (m_options.contextLimit > 0 && tokens() > m_options.contextLimit)
-            throw ArgumentError(formatCount(m_options.contextLimit) + " positions may be used");
     }
 
     CardEvidence& m_evidence;
@@ -290,13 +290,15 @@ SweepRequest cardNeedles(const CardRunOptions& options, std::int64_t tokens)
 void measureCard(CardEvidence& evidence, Decoder& decoder, const Tokenizer* tokenizer,
                  const CardRunOptions& options, const CardObserver& observer, std::stop_token stop)
 {
-    evidence.facts.push_back({"Numbers", decoder.computeDescription() + ", rotation " +
-                                             rotaryText(decoder.config()) + ", seed " +
-                                             std::to_string(options.seed)});
-    evidence.facts.push_back(
-        {"Machine", (decoder.device().is_cpu() ? processorName() : decoder.device().str()) + ", " +
-                        std::to_string(at::get_num_threads()) + " threads, " +
-                        formatBytes(readFreeHostMemory().value_or(0)) + " free"});
+    // Where records stand for some parts, their fact names the numbers, which are these.
+    if (!hasFact(evidence, "Numbers"))
+        evidence.facts.push_back({"Numbers", decoder.computeDescription() + ", rotation " +
+                                                 rotaryText(decoder.config()) + ", seed " +
+                                                 std::to_string(options.seed)});
+    if (!hasFact(evidence, "Machine"))
+        evidence.facts.push_back({"Machine", machineText(decoder.device()) + ", " +
+                                                 formatBytes(readFreeHostMemory().value_or(0)) +
+                                                 " free"});
     CardRun(evidence, decoder, tokenizer, options, observer, std::move(stop)).run();
 }
 

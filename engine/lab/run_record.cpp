@@ -31,6 +31,7 @@ RecordJson headerLine(const RunHeader& header)
             {"started", utcNow()},
             {"model", {{"name", header.model}, {"hash", header.modelHash}}},
             {"device", header.device},
+            {"machine", header.machine},
             {"dtype", header.dtype},
             {"compute", header.compute},
             {"cache_dtype", header.cacheDtype},

@@ -25,6 +25,7 @@ struct RunHeader
     std::string model;      ///< for people; not compared
     std::string modelHash;  ///< modelHash()
     std::string device;     ///< "cpu", "cuda:0"
+    std::string machine;    ///< machineText(); not compared
     std::string dtype;      ///< as asked for: "auto", "float32", ...
     std::string compute;    ///< Decoder::computeDescription()
     std::string cacheDtype; ///< "bfloat16"
@@ -54,10 +55,10 @@ RunRecordContent readRunRecord(const std::filesystem::path& path);
 /// A run as it happens: JSON lines in UTF-8, which pandas reads with read_json(lines=True).
 ///
 /// The header line: `line` "header", `schema`, `version`, `experiment`, `kvscope`, `started` (UTC),
-/// `model` {`name`, `hash`}, `device`, `dtype`, `compute`, `cache_dtype`, `rope`, `threads`,
-/// `seed`, `settings`. Then one line an event: `line` "event", `kind`, and what the experiment has
-/// to say. Last a line with `line` "summary". Numbers that are not finite become null. Not
-/// thread-safe.
+/// `model` {`name`, `hash`}, `device`, `machine`, `dtype`, `compute`, `cache_dtype`, `rope`,
+/// `threads`, `seed`, `settings`. Then one line an event: `line` "event", `kind`, and what the
+/// experiment has to say. Last a line with `line` "summary". Numbers that are not finite become
+/// null. Not thread-safe.
 class RunRecord
 {
 public:

@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <utility>
 
@@ -104,6 +105,16 @@ void addSamples(Hash& hash, std::span<const std::byte> data)
     }
 }
 
+std::string processorName()
+{
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with("model name"))
+            if (const auto colon = line.find(": "); colon != std::string::npos)
+                return line.substr(colon + 2);
+    return "unnamed processor";
+}
+
 } // namespace
 
 std::string modelHash(const Checkpoint& checkpoint)
@@ -111,7 +122,7 @@ std::string modelHash(const Checkpoint& checkpoint)
     Hash hash;
     addShape(hash, checkpoint.config);
     if (const std::string changed = ablationText(checkpoint); !changed.empty())
-        hash.add(changed); // another model, whatever it was made of
+        hash.add(changed);                                 // another model, whatever it was made of
     std::map<std::string_view, const TensorInfo*> tensors; // however they are spread over shards
     for (const auto& file : checkpoint.files)
         for (const auto& [name, tensor] : file->tensors())
@@ -141,12 +152,19 @@ std::string textHash(std::string_view text)
     return hash.text();
 }
 
+std::string machineText(const at::Device& device)
+{
+    return (device.is_cpu() ? processorName() : device.str()) + ", " +
+           std::to_string(at::get_num_threads()) + " threads";
+}
+
 RunHeader runHeader(const Decoder& decoder)
 {
     RunHeader header;
     header.model = decoder.config().name;
     header.modelHash = modelHash(decoder.checkpoint());
     header.device = decoder.device().str();
+    header.machine = machineText(decoder.device());
     header.compute = decoder.computeDescription();
     const auto cacheType = decoder.makeCache().options().dtype();
     header.cacheDtype = cacheType == at::kFloat      ? "float32"

@@ -24,6 +24,9 @@ std::string modelHash(const Checkpoint& checkpoint);
 std::string idsHash(std::span<const TokenId> ids);
 std::string textHash(std::string_view text);
 
+/// What computes: "AMD EPYC 7763 64-Core Processor, 2 threads"; of a GPU its name as a device.
+std::string machineText(const at::Device& device);
+
 /// The header of a run on this decoder; experiment, version, dtype, seed and settings are the
 /// caller's to fill.
 RunHeader runHeader(const Decoder& decoder);

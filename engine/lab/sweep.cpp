@@ -91,10 +91,6 @@ Sweep::Sweep(SweepModel model, std::unique_ptr<const SweepTask> task, SweepReque
         m_prompter->prompt({TrialRole::Oracle, 0, 0.0, item, 0});
     for (const std::int64_t length : m_request.lengths)
         m_skipReasons.push_back(skipReason(length));
-    if (std::none_of(m_skipReasons.begin(), m_skipReasons.end(),
-                     [](const std::string& reason) { return reason.empty(); }))
-        throw ArgumentError("no length can be run: " + formatCount(m_request.lengths.front()) +
-                            " tokens: " + m_skipReasons.front());
     replan();
 }
 
@@ -150,20 +146,33 @@ void Sweep::restore(const std::vector<RecordJson>& events)
             continue;
         SweepTrial trial = trialFrom(event);
         requireOwn(trial);
-        allowLength(trial.tokens);
         m_trials.push_back(std::move(trial));
     }
     m_ahead.reset();
+    for (std::size_t i = 0; i < m_skipReasons.size(); ++i)
+        if (!m_skipReasons[i].empty() && isWhole(i))
+            m_skipReasons[i].clear();
     replan();
 }
 
-/// A length that was run is no longer left out, whatever memory is free now: its trials count, and
-/// one that is still to come and does not fit says so itself.
-void Sweep::allowLength(std::int64_t length)
+/// Whether all trials of a length are done, though it cannot be run now.
+bool Sweep::isWhole(std::size_t length) const
 {
-    const auto found = std::find(m_request.lengths.begin(), m_request.lengths.end(), length);
-    if (found != m_request.lengths.end())
-        m_skipReasons[static_cast<std::size_t>(found - m_request.lengths.begin())].clear();
+    std::vector<std::string> reasons = m_skipReasons;
+    reasons[length].clear();
+    const SweepPlan plan(layoutOf(m_request, *m_task, reasons), m_trials);
+    return std::none_of(plan.spots().begin(), plan.spots().end(), [&](const SweepSpot& spot) {
+        return spot.tokens == m_request.lengths[length] && !plan.trialAt(spot);
+    });
+}
+
+void Sweep::requireRunnable() const
+{
+    const bool isAny = std::any_of(m_skipReasons.begin(), m_skipReasons.end(),
+                                   [](const std::string& reason) { return reason.empty(); });
+    if (!isAny && !isDone())
+        throw ArgumentError("no length can be run: " + formatCount(m_request.lengths.front()) +
+                            " tokens: " + m_skipReasons.front());
 }
 
 void Sweep::requireOwn(const SweepTrial& trial) const
@@ -197,6 +206,7 @@ std::optional<SweepTrial> Sweep::runNext(const SweepObserver& observer, std::sto
     const auto spot = m_plan->next();
     if (!spot)
         return std::nullopt;
+    requireRunnable();
     const SweepPrompt prompt =
         m_ahead && m_ahead->spot == *spot ? std::move(*m_ahead) : promptFor(*spot);
     m_ahead.reset();

@@ -56,8 +56,7 @@ class Sweep
 {
 public:
     /// Looks through every question for its answer, and marks the lengths that cannot be run.
-    /// \throws ArgumentError where a question holds its answer (unless the task leaks knowingly),
-    /// or no length can be run, saying why
+    /// \throws ArgumentError where a question holds its answer (unless the task leaks knowingly)
     Sweep(SweepModel model, std::unique_ptr<const SweepTask> task, SweepRequest request);
     ~Sweep();
     Sweep(const Sweep&) = delete;
@@ -66,8 +65,12 @@ public:
     /// RunHeader::settings, with SweepTask::experiment() as RunHeader::experiment.
     RecordJson settings() const;
     /// Takes the trials of a record of this sweep (RunRecord::earlierEvents()); other events are
-    /// passed over. \throws ArgumentError for a trial that is damaged or not of this sweep
+    /// passed over. A length that was run to its end is in the map whatever memory is free now; of
+    /// one that was not, and does not fit now, the trials wait in the record.
+    /// \throws ArgumentError for a trial that is damaged or not of this sweep
     void restore(const std::vector<RecordJson>& events);
+    /// \throws ArgumentError where trials are left and no length can be run, saying why
+    void requireRunnable() const;
 
     /// What is known: before the first trial the plan. Takes time linear in the trials.
     SweepReport report() const;
@@ -77,7 +80,7 @@ public:
     /// Runs the next trial; nothing where all are done. The trial counts from when this returns;
     /// append trialJson() of it to the record, kind kSweepTrialKind.
     /// \throws Stopped (the trial is forgotten), MemoryError, ArgumentError where no filler without
-    /// the answer is found
+    /// the answer is found, or as requireRunnable()
     std::optional<SweepTrial> runNext(const SweepObserver& observer, std::stop_token stop);
 
     /// The exact prompt of a trial, made anew. \throws ArgumentError where it is not of this sweep
@@ -88,7 +91,7 @@ public:
 private:
     std::string skipReason(std::int64_t length) const;
     std::string conditions() const;
-    void allowLength(std::int64_t length);
+    bool isWhole(std::size_t length) const;
     void requireOwn(const SweepTrial& trial) const;
     void replan();
     SweepPrompt promptFor(const SweepSpot& spot) const;

@@ -116,9 +116,11 @@ struct SweepProgress
 /// The ends of the prompt against its middle, over the trained lengths.
 struct EndsAgainstMiddle
 {
-    Proportion ends;   ///< depths 0 and 100
-    Proportion middle; ///< those between
-    double p = 1.0;    ///< fisherExact()
+    Proportion ends;      ///< depths 0 and 100
+    Proportion middle;    ///< those between
+    double p = 1.0;       ///< fisherExact() of the two
+    Proportion beginning; ///< depth 0: pooled, a beginning that is lost hides behind the end
+    Proportion end;       ///< depth 100
 };
 
 /// One fact or key over all lengths and depths.

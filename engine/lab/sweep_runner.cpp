@@ -6,6 +6,7 @@
 #include "engine/generate/sampler.h"
 #include "engine/lab/latency_load.h"
 #include "engine/lab/latency_report.h"
+#include "engine/lab/prompt_room.h"
 
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
@@ -93,6 +94,9 @@ SweepOutcome SweepRunner::run(const SweepPrompt& prompt, const SweepPrompt* next
     const c10::InferenceMode inference;
     const LoadWatch watch;
     takeShared(prompt);
+    // With what runs at once, which may be the whole prompt; generate() looks at the cache alone.
+    requirePromptFits(m_decoder, m_context.cache(), std::ssize(prompt.ids) + m_settings.answerRoom,
+                      m_settings.chunkTokens);
     const std::int64_t nextShares =
         m_keepsCopies && next != nullptr ? sharedTokens(prompt.ids, next->ids) : 0;
     GenerationObserver watching = observer;

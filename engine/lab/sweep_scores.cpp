@@ -167,9 +167,13 @@ void fillEnds(SweepReport& report, const SweepPlan& plan)
         if (trial.role != TrialRole::Asked || trial.round != 0 || !isTrained ||
             !plan.counts(trial.item))
             continue;
-        Proportion& part = isEnd(trial.depth) ? ends.ends : ends.middle;
-        ++part.trials;
-        part.correct += trial.isCorrect() ? 1 : 0;
+        const auto count = [&trial](Proportion& part) {
+            ++part.trials;
+            part.correct += trial.isCorrect() ? 1 : 0;
+        };
+        count(isEnd(trial.depth) ? ends.ends : ends.middle);
+        if (isEnd(trial.depth))
+            count(trial.depth == 0.0 ? ends.beginning : ends.end);
     }
     ends.p = fisherExact(ends.ends, ends.middle);
 }

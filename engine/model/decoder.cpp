@@ -98,12 +98,12 @@ struct Decoder::Impl
     std::vector<std::size_t> rotaryOfLayer; ///< index into `rotary`, by layer
 
     const ModelConfig& config() const { return checkpoint->config; }
-    ProductSettings products(KernelPath path) const
+    ProductSettings settingsOf(KernelPath path) const
     {
         return {path, compute == ComputeType::Float32 ? Precision::Exact : Precision::Fast};
     }
     /// Of products that decide between tokens or experts.
-    ProductSettings decidingProducts(KernelPath path) const
+    ProductSettings decidingSettings(KernelPath path) const
     {
         return {path, compute == ComputeType::Float32 ? Precision::Exact : Precision::FastSums};
     }
@@ -122,8 +122,8 @@ struct Decoder::Impl
                                        std::int64_t plannedLength) const;
     at::Tensor normalised(const at::Tensor& x, const NormWeights& norm, KernelPath path) const;
     at::Tensor embedded(const at::Tensor& ids, std::int64_t firstPosition) const;
-    at::Tensor heads(const at::Tensor& normed, const LinearWeights& linear, const NormWeights& norm,
-                     at::IntArrayRef shape, const ForwardOptions& options) const;
+    at::Tensor heads(const at::Tensor& projected, const NormWeights& norm, at::IntArrayRef shape,
+                     KernelPath path) const;
     void rotateHeads(at::Tensor& x, std::int64_t layer, const std::vector<RotaryRows>& rows,
                      KernelPath path) const;
     at::Tensor attend(const at::Tensor& x, std::int64_t layer, const std::vector<RotaryRows>& rows,
@@ -204,16 +204,13 @@ at::Tensor Decoder::Impl::embedded(const at::Tensor& ids, std::int64_t firstPosi
     return x.to(activationType()).contiguous();
 }
 
-/// A projection of the normalised input as heads, [B, T, heads, D], normalised where the family
-/// does.
-at::Tensor Decoder::Impl::heads(const at::Tensor& normed, const LinearWeights& linear,
-                                const NormWeights& norm, at::IntArrayRef shape,
-                                const ForwardOptions& options) const
+/// A projection of the input as heads, [B, T, heads, D], normalised where the family does.
+at::Tensor Decoder::Impl::heads(const at::Tensor& projected, const NormWeights& norm,
+                                at::IntArrayRef shape, KernelPath path) const
 {
-    const at::Tensor projected = product(normed, linear, products(options.path));
     if (config().queryKeyNorm == QueryKeyNorm::All)
-        return normalised(projected, norm, options.path).view(shape);
-    return normalised(projected.view({-1, config().headDim}), norm, options.path).view(shape);
+        return normalised(projected, norm, path).view(shape);
+    return normalised(projected.view({-1, config().headDim}), norm, path).view(shape);
 }
 
 void Decoder::Impl::rotateHeads(at::Tensor& x, std::int64_t layer,
@@ -242,9 +239,10 @@ at::Tensor Decoder::Impl::attend(const at::Tensor& x, std::int64_t layer,
     const std::int64_t T = x.size(1);
     const at::Tensor normed =
         normalised(x.view({B * T, c.modelWidth}), w.attentionNorm, options.path);
-    at::Tensor q = heads(normed, w.query, w.queryNorm, {B, T, c.numHeads, c.headDim}, options);
-    at::Tensor k = heads(normed, w.key, w.keyNorm, {B, T, c.numKvHeads, c.headDim}, options);
-    const at::Tensor v = heads(normed, w.value, {}, {B, T, c.numKvHeads, c.headDim}, options);
+    const auto projected = products(normed, {&w.query, &w.key, &w.value}, settingsOf(options.path));
+    at::Tensor q = heads(projected[0], w.queryNorm, {B, T, c.numHeads, c.headDim}, options.path);
+    at::Tensor k = heads(projected[1], w.keyNorm, {B, T, c.numKvHeads, c.headDim}, options.path);
+    const at::Tensor v = projected[2].view({B, T, c.numKvHeads, c.headDim});
     rotateHeads(q, layer, rows, options.path);
     rotateHeads(k, layer, rows, options.path);
 
@@ -265,7 +263,7 @@ at::Tensor Decoder::Impl::attend(const at::Tensor& x, std::int64_t layer,
                                  ? attentionReference(q, view, firstPosition, settings)
                                  : attention(q, view, firstPosition, settings);
     const at::Tensor out =
-        product(mixed.reshape({B * T, c.numHeads * c.headDim}), w.output, products(options.path));
+        product(mixed.reshape({B * T, c.numHeads * c.headDim}), w.output, settingsOf(options.path));
     return normalised(out, w.attentionPostNorm, options.path).view_as(x);
 }
 
@@ -273,14 +271,14 @@ at::Tensor Decoder::Impl::transform(const at::Tensor& x, std::int64_t layer,
                                     const ForwardOptions& options) const
 {
     const LayerWeights& w = weights.layers[static_cast<std::size_t>(layer)];
-    const ProductSettings settings = products(options.path);
+    const ProductSettings settings = settingsOf(options.path);
     const Activation activation = config().activation;
     const at::Tensor normed =
         normalised(x.view({x.size(0) * x.size(1), x.size(2)}), w.feedForwardNorm, options.path);
     at::Tensor out;
     if (config().layers[static_cast<std::size_t>(layer)].hasExperts) {
         const Routing routing =
-            route(normed, w.experts, *config().experts, decidingProducts(options.path));
+            route(normed, w.experts, *config().experts, decidingSettings(options.path));
         if (options.hooks != nullptr && options.hooks->afterRouting)
             options.hooks->afterRouting(layer, routing.experts);
         out = mixtureOfExperts(normed, w.experts, routing, activation, settings);
@@ -431,7 +429,7 @@ at::Tensor Decoder::head(const at::Tensor& hidden, KernelPath path) const
 {
     const c10::InferenceMode inference;
     at::Tensor logits =
-        product(hidden, m_impl->weights.head, m_impl->decidingProducts(path)).to(at::kFloat);
+        product(hidden, m_impl->weights.head, m_impl->decidingSettings(path)).to(at::kFloat);
     if (config().logitScale != 1.0)
         logits.mul_(config().logitScale);
     if (config().finalSoftCap > 0.0)

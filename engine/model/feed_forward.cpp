@@ -50,13 +50,37 @@ at::Tensor product(const at::Tensor& x, const LinearWeights& linear,
     return linear.bias.defined() ? y.add_(linear.bias) : y;
 }
 
+std::vector<at::Tensor> products(const at::Tensor& x,
+                                 std::initializer_list<const LinearWeights*> linears,
+                                 const ProductSettings& settings)
+{
+    std::vector<at::Tensor> results;
+    if (settings.path == KernelPath::Reference) {
+        for (const LinearWeights* linear : linears)
+            results.push_back(product(x, *linear, settings));
+        return results;
+    }
+    std::vector<const WeightMatrix*> weights;
+    for (const LinearWeights* linear : linears)
+        weights.push_back(&linear->weight);
+    results = linear(x, weights, settings.precision);
+    std::size_t i = 0;
+    for (const LinearWeights* linear : linears) {
+        if (linear->bias.defined())
+            results[i].add_(linear->bias);
+        ++i;
+    }
+    return results;
+}
+
 at::Tensor feedForward(const at::Tensor& x, const FeedForwardWeights& weights,
                        Activation activation, const ProductSettings& settings)
 {
-    const at::Tensor up = product(x, weights.up, settings);
     if (!weights.gate)
-        return product(activated(up, activation), weights.down, settings);
-    const at::Tensor gate = product(x, weights.gate, settings);
+        return product(activated(product(x, weights.up, settings), activation), weights.down,
+                       settings);
+    const auto parts = products(x, {&weights.gate, &weights.up}, settings);
+    const at::Tensor &gate = parts[0], &up = parts[1];
     const at::Tensor hidden = settings.path == KernelPath::Reference
                                   ? gatedReference(gate, up, activation)
                                   : gated(gate, up, activation);

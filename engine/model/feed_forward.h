@@ -7,6 +7,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <initializer_list>
+#include <vector>
+
 namespace kvscope {
 
 /// How the pieces of a forward pass multiply.
@@ -21,6 +24,10 @@ at::Tensor product(const at::Tensor& x, const WeightMatrix& weight,
                    const ProductSettings& settings);
 at::Tensor product(const at::Tensor& x, const LinearWeights& linear,
                    const ProductSettings& settings);
+/// Several of one input, by weight.
+std::vector<at::Tensor> products(const at::Tensor& x,
+                                 std::initializer_list<const LinearWeights*> linears,
+                                 const ProductSettings& settings);
 
 /// down(act(gate x) * up x), or without a gate down(act(up x)); x [N, E], result [N, E].
 at::Tensor feedForward(const at::Tensor& x, const FeedForwardWeights& weights,

@@ -1,5 +1,6 @@
 #include "engine/base/errors.h"
 #include "engine/base/path_name.h"
+#include "engine/lab/failure_text.h"
 #include "engine/lab/latency.h"
 #include "engine/lab/report_run.h"
 #include "engine/session/experiment_command_line.h"
@@ -63,7 +64,7 @@ PlanRow needleRow(const OpenModel& model, const CardRunOptions& options, PlanRow
                 static_cast<double>(trials) *
                 model.timedPrefills.seconds(model.decoder->config(), column.tokens).value_or(0.0);
         }
-    } catch (const ArgumentError& error) {
+    } catch (const EngineError& error) {
         row.skipReason = error.what();
     }
     return row;
@@ -135,8 +136,6 @@ void measureAll(ExperimentContext& context, CardEvidence& evidence, const CardRu
     observer.progressed = [&](double share) { progress.tellShare(share); };
     observer.stepped = [&](const MixedKVCache& cache) { context.showCache(cache); };
     measureCard(evidence, *model.decoder, model.tokenizer.get(), options, observer, context.stop());
-    if (model.tokenizer == nullptr)
-        return;
     progress.begin(CardPart::Needles);
     try {
         evidence.needle = searchNeedles(context, cardNeedles(options, evidence.tokens),
@@ -144,8 +143,8 @@ void measureAll(ExperimentContext& context, CardEvidence& evidence, const CardRu
                                             progress.tellShare(share);
                                             progress.tellRow(trial);
                                         });
-    } catch (const EngineError& error) {
-        evidence.refusals.push_back({CardPart::Needles, error.what()});
+    } catch (const std::exception&) { // memory that ran out among them; Stopped is none
+        evidence.refusals.push_back({CardPart::Needles, failureFromCurrentException().message});
     }
 }
 

@@ -89,6 +89,7 @@ public:
         m_context.begin(*m_context.model().decoder, m_sweep->settings());
         if (m_context.record() != nullptr)
             m_sweep->restore(m_context.record()->earlierEvents());
+        m_sweep->requireRunnable();
         planCache();
         const SweepObserver observer = observerOfTrials();
         tellReport();
@@ -170,7 +171,9 @@ TrialPrompt promptOfTrial(const OpenModel& model, const SweepRequest& request,
 
 SweepReport plannedSweep(const OpenModel& model, const SweepRequest& request)
 {
-    return sweepOn(model, requestFor(model, request, request.seed))->report();
+    const auto sweep = sweepOn(model, requestFor(model, request, request.seed));
+    sweep->requireRunnable();
+    return sweep->report();
 }
 
 SweepReport searchNeedles(ExperimentContext& context, const SweepRequest& request,
@@ -178,6 +181,7 @@ SweepReport searchNeedles(ExperimentContext& context, const SweepRequest& reques
 {
     const auto sweep =
         sweepOn(context.model(), requestFor(context.model(), request, context.request().seed));
+    sweep->requireRunnable();
     SweepObserver observer;
     observer.started = [&](const SweepTrial& trial) {
         told(shareDone(sweep->report()), trialText(trial));

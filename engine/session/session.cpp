@@ -2,8 +2,8 @@
 
 #include "engine/base/errors.h"
 #include "engine/base/memory_reading.h"
+#include "engine/lab/failure_text.h"
 #include "engine/session/chat_run.h"
-#include "engine/session/failure_text.h"
 #include "engine/session/session_impl.h"
 
 #include <c10/core/InferenceMode.h>

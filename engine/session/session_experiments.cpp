@@ -1,8 +1,8 @@
 // The session's side of experiments: they run on the engine thread like any command, and between
 // their parts look whether they are to pause, to end, or to let a chat message through.
 #include "engine/base/errors.h"
+#include "engine/lab/failure_text.h"
 #include "engine/session/experiment_run.h"
-#include "engine/session/failure_text.h"
 #include "engine/session/plan_experiment.h"
 #include "engine/session/session_impl.h"
 

@@ -132,7 +132,7 @@ inline SweepReport fakeNeedle(std::int64_t tokens, std::int64_t effective, std::
     report.absolute.mostTokens = most;
     report.relative = report.absolute;
     report.relative.threshold = 0.779;
-    report.endsAgainstMiddle = {{44, 48}, {38, 72}, 2.5e-5};
+    report.endsAgainstMiddle = {{44, 48}, {38, 72}, 2.5e-5, {20, 24}, {24, 24}};
     report.oracle.score = {11, 12};
     for (const std::int64_t part : {8, 4, 2, 1}) {
         SweepColumn column;

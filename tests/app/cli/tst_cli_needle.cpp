@@ -204,7 +204,7 @@ private Q_SLOTS:
         row("negative depth", {"--depths", "0,-1"}, 1, "depth '-1'");
         row("depth in words", {"--depths", "deep"}, 1, "depth 'deep'");
         row("no facts", {"--facts", "0"}, 2, "--facts");
-        row("too many facts", {"--facts", "13"}, 1, "there are 12 facts");
+        row("too many facts", {"--facts", "16"}, 1, "there are 15 facts");
         row("missing text", {"--filler-file", "/nowhere.txt"}, 1, "/nowhere.txt");
         row("missing facts", {"--facts-file", "/nowhere.json"}, 1, "/nowhere.json");
         row("no room at all", {"--lengths", "20"}, 1, "has no room");

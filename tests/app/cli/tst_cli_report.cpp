@@ -149,6 +149,43 @@ private Q_SLOTS:
                              "--max-context 512 --seed 3 --sink-bias -10 --window 4"));
     }
 
+    void whatCannotBeWrittenIsToldBeforeMeasuring_data()
+    {
+        QTest::addColumn<QString>("option");
+        QTest::addColumn<QString>("file");
+        QTest::newRow("a folder that is missing") << "--pdf"
+                                                  << "/nonexistent/card.pdf";
+        QTest::newRow("another ending") << "--html" << m_folder.filePath("card.docx");
+        QTest::newRow("a picture of another kind") << "--picture" << m_folder.filePath("card.jpg");
+    }
+    void whatCannotBeWrittenIsToldBeforeMeasuring()
+    {
+        QFETCH(QString, option);
+        QFETCH(QString, file);
+        const CliResult result = runCommandLine(
+            {"report", tiny(), "--length", "64", option.toStdString(), file.toStdString()});
+        QCOMPARE(result.code, 1);
+        QCOMPARE(std::count(result.err.begin(), result.err.end(), '\n'), std::ptrdiff_t{1});
+        QVERIFY(result.err.find(file.toStdString()) != std::string::npos);
+    }
+
+    void recordsOfAnotherRotationAreRefused()
+    {
+        const std::string file = path("linear.jsonl");
+        QCOMPARE(runCommandLine({"positions", tiny(), "--ids", "1,2,3,4,5,6,7,8", "--rope",
+                                 "linear:2", "--out", file})
+                     .code,
+                 0);
+        const CliResult result =
+            runCommandLine({"report", tiny(), "--length", "8", "--from", file});
+        QCOMPARE(result.code, 1);
+        QVERIFY2(result.err.find("made with rope linear") != std::string::npos, result.err.c_str());
+        QCOMPARE(runCommandLine(
+                     {"report", tiny(), "--length", "8", "--rope", "linear:2", "--from", file})
+                     .code,
+                 0);
+    }
+
     void aRecordThatWouldStayEmptyIsRefused()
     {
         const std::string file = path("peaks.jsonl");

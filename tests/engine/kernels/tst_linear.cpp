@@ -237,6 +237,31 @@ private Q_SLOTS:
         }
     }
 
+    void weightsTogetherGiveWhatEachAloneGives_data() { addTypesAndPrecisions(); }
+    // Property: sharing the rounded input and the threads among weights changes no bit, also beside
+    // a weight of another type and one without rows, with few rows of x and with many.
+    void weightsTogetherGiveWhatEachAloneGives()
+    {
+        QFETCH(int, type);
+        QFETCH(int, precision);
+        const auto storage = static_cast<StorageType>(type);
+        const auto rounding = static_cast<Precision>(precision);
+        at::manual_seed(29);
+        const std::int64_t cols = wholeBlocks(storage, 256);
+        const auto first = randomWeight(storage, 67, cols);
+        const auto second = randomWeight(storage, 1001, cols);
+        const auto other = randomWeight(StorageType::F32, 5, cols);
+        const auto none = randomWeight(storage, 0, cols);
+        const std::vector<const WeightMatrix*> weights{&first, &other, &none, &second};
+        for (const std::int64_t rows : {1, 3, 40}) {
+            const at::Tensor x = at::randn({rows, cols});
+            const auto together = linear(x, weights, rounding);
+            QCOMPARE(together.size(), weights.size());
+            for (std::size_t i = 0; i < weights.size(); ++i)
+                QVERIFY(at::equal(together[i], linear(x, *weights[i], rounding)));
+        }
+    }
+
     // The AVX2 quantiser's integers and scales are the plain one's in another order: of each block
     // even elements before odd ones, of each 256 columns (the last 64 here) scales before sums.
     void bothQuantisersAgree()

@@ -111,6 +111,25 @@ private Q_SLOTS:
         }
     }
 
+    // Tensors alone again: each doubling adds twice what the one before added.
+    void oneShotGrowsLinearlyBesideTheCache()
+    {
+        const auto decoder = goldenDecoder("hf/llama");
+        const auto besideCache = [&](std::int64_t tokens) {
+            PeakOptions options;
+            options.lengths = {tokens};
+            options.ways = {PrefillWay::OneShot};
+            const PeakAllocator allocator;
+            const PeakReport report = measurePeaks(*decoder, options, {}, {});
+            return double(allocator.peakBytes()) - double(report.rows[0].cacheBytes);
+        };
+        const double first = besideCache(2048) - besideCache(1024);
+        const double second = besideCache(4096) - besideCache(2048);
+        QVERIFY(first > 0.0);
+        QVERIFY2(std::abs(second / first - 2.0) < 0.1,
+                 qPrintable(QString("%1, then %2 bytes more").arg(first).arg(second)));
+    }
+
     void growthBesideTheCacheByHand()
     {
         PeakReport report;

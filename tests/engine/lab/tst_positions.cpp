@@ -113,6 +113,21 @@ private Q_SLOTS:
         }
     }
 
+    // The default numbers: what the cache rounds, it rounds whatever the chunk.
+    void chunkSizeHardlyChangesLossesInTheDefaultNumbers()
+    {
+        DecoderOptions options;
+        options.cacheType = ComputeType::BFloat16;
+        Decoder decoder(openCheckpoint(goldenPath("gguf/llama_q4_1.gguf")), options);
+        const auto ids = randomIds(150, decoder.config().vocabularySize);
+        const std::vector<double> whole = losses(decoder, ids, 0);
+        double largest = 0.0;
+        for (const std::int64_t chunk : {1, 7, 64})
+            largest = std::max(largest, largestGap(losses(decoder, ids, chunk), whole));
+        qInfo("Q4_1 weights, bfloat16 cache: chunks change a loss by %g nats at most", largest);
+        QVERIFY2(largest < 5e-2, qPrintable(QString::number(largest)));
+    }
+
     // Beyond the trained length a growing cache holds keys of smaller bases; recomputing does not.
     void wholeIsOneShotForARotationThatFollowsTheLength()
     {

@@ -34,6 +34,21 @@ private Q_SLOTS:
         QCOMPARE(cardJson(cardFrom(bare)).dump(), bare.dump());
     }
 
+    void aMapOfAnyNumberOfDepthsIsReadBack()
+    {
+        CardEvidence evidence = fakeEvidence();
+        SweepReport& needle = *evidence.needle;
+        needle.depths.clear();
+        for (int depth = 0; depth <= 100; ++depth)
+            needle.depths.push_back(depth);
+        needle.byDepth.resize(needle.depths.size());
+        for (SweepColumn& column : needle.columns)
+            column.cells.resize(needle.depths.size());
+        needle.conditions = std::string(5000, 'c');
+        const RecordJson json = cardJson(reportCard(evidence));
+        QCOMPARE(cardJson(cardFrom(json)).dump(), json.dump());
+    }
+
     void reportsAreReadBackAsTheyWere()
     {
         const CardEvidence evidence = fakeEvidence();

@@ -96,6 +96,22 @@ private Q_SLOTS:
             refusalOf({good, positions}).startsWith(QString::fromStdString(positions.string())));
     }
 
+    void recordsOfOtherNumbersStandBesideNoRun()
+    {
+        RunHeader opened = header("use");
+        CardEvidence evidence;
+        const RecordJson recorded =
+            takeRecords(evidence, {record(opened, useJson(*fakeEvidence().use), "h")}, "fnv1a64:1");
+        requireSameNumbers(recorded, opened);
+        requireSameNumbers(recorded, RunHeader()); // nothing is known of the run
+        opened.rotary = "linear x2";
+        QVERIFY_EXCEPTION_THROWN(requireSameNumbers(recorded, opened), ArgumentError);
+        opened = header("use");
+        opened.compute = "float32";
+        QVERIFY_EXCEPTION_THROWN(requireSameNumbers(recorded, opened), ArgumentError);
+        QVERIFY(takeRecords(evidence, {}, "fnv1a64:1").is_null());
+    }
+
     void aNeedleRecordsEndGivesWhatACardShows()
     {
         const RecordJson cell = {

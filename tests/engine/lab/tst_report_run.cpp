@@ -54,7 +54,27 @@ private Q_SLOTS:
             openTokenizer(goldenPath("gguf/llama_f32.gguf"), m_decoder->config().vocabularySize);
     }
 
-    void aPartThatRefusesTakesNoOtherWithIt()
+    void aPartThatThrowsTakesNoOtherWithIt()
+    {
+        CardRunOptions options = small();
+        options.chunkTokens = 0; // peaks want a chunk; the others take one shot
+        const CardEvidence evidence = measured(options);
+        QVERIFY(!evidence.peaks && evidence.latency && evidence.positions && evidence.use);
+        QCOMPARE(evidence.refusals.size(), std::size_t{1});
+        QVERIFY(holds(evidence.refusals, CardPart::Peaks, "at least one token"));
+        QCOMPARE(reportCard(evidence).claims[1].isMeasured, true);
+    }
+
+    void withoutATokenizerTheReasonIsNoted()
+    {
+        CardEvidence evidence = cardSubject(m_decoder->checkpoint(), small(), 4, 0);
+        measureCard(evidence, *m_decoder, nullptr, small(), {}, {});
+        QVERIFY(evidence.peaks && evidence.latency);
+        QVERIFY(holds(evidence.refusals, CardPart::Positions, "no tokenizer"));
+        QVERIFY(holds(evidence.refusals, CardPart::Use, "no tokenizer"));
+    }
+
+    void noPartRunsMorePositionsThanMayBeUsed()
     {
         CardRunOptions options = small();
         options.contextLimit = 100;
@@ -63,8 +83,10 @@ private Q_SLOTS:
         QVERIFY(!evidence.positions && !evidence.use);
         QVERIFY(holds(evidence.refusals, CardPart::Positions, "100 positions may be used"));
         QVERIFY(holds(evidence.refusals, CardPart::Use, "100 positions may be used"));
+        QCOMPARE(longestRun(evidence), 64);
         const ReportCard card = reportCard(evidence);
-        QCOMPARE(card.claims[2].verdict, CardVerdict::Yes);
+        QCOMPARE(card.claims[0].verdict, CardVerdict::No); // 128 were refused
+        QCOMPARE(card.claims[2].verdict, CardVerdict::No);
         QCOMPARE(card.claims[3].verdict, CardVerdict::InPart); // 64 tokens answered
         QCOMPARE(card.claims[1].verdict, CardVerdict::NotMeasured);
         QCOMPARE(card.claims[1].notes.back().label, std::string("Not measured"));
@@ -83,7 +105,9 @@ private Q_SLOTS:
         };
         bool rises = true;
         observer.progressed = [&](double share) {
-            rises = rises && share >= last.back() - 0.5 && share <= 1.0;
+            // What is left of first tokens is estimated anew at each length.
+            rises = rises && share <= 1.0 &&
+                    (share >= last.back() || parts.back() == CardPart::Latency);
             last.back() = share;
         };
         int rows = 0;

@@ -285,7 +285,7 @@ private Q_SLOTS:
         const auto limited = sweepOf(model, keys)->report().columns[1].skipReason;
         QVERIFY2(limited.find("1,000 may be used") != std::string::npos, limited.c_str());
         keys.contextLimit = 100;
-        QVERIFY_EXCEPTION_THROWN(sweepOf(model, keys), ArgumentError);
+        QVERIFY_EXCEPTION_THROWN(sweepOf(model, keys)->requireRunnable(), ArgumentError);
     }
 
     // Less memory on the second day does not take the first day's lengths away.
@@ -308,6 +308,37 @@ private Q_SLOTS:
         QCOMPARE(second->report().columns[1].skipReason, std::string());
         QVERIFY(second->isDone());
         QCOMPARE(resultsOf(second->report()), resultsOf(first->report()));
+
+        request.freeMemoryBytes = 1; // nothing fits, and everything was done
+        const auto third = sweepOf(model, request);
+        QVERIFY_EXCEPTION_THROWN(third->requireRunnable(), ArgumentError);
+        QVERIFY_EXCEPTION_THROWN(third->runNext({}, {}), ArgumentError);
+        third->restore(events);
+        third->requireRunnable();
+        QVERIFY(third->isDone());
+        QCOMPARE(resultsOf(third->report()), resultsOf(first->report()));
+    }
+
+    // The longer length was begun and does not fit any more: the shorter one is gone on with.
+    void whatWasBegunAndDoesNotFitIsLeftOut()
+    {
+        const Model model = modelOf(kGlobal);
+        const auto first = sweepOf(model, needles());
+        std::vector<RecordJson> events;
+        for (int i = 0; i < 2 + 2 * 2; ++i) { // oracle and controls
+            events.push_back(trialJson(*first->runNext({}, {})));
+            events.back()["kind"] = kSweepTrialKind;
+        }
+        SweepRequest request = needles();
+        const MixedKVCache cache = model.decoder->makeCache(1, request.answerRoom);
+        request.freeMemoryBytes =
+            promptNeed(*model.decoder, cache, request.lengths[0], request.chunkTokens).total();
+        const auto second = sweepOf(model, request);
+        second->restore(events);
+        runToTheEnd(*second);
+        const SweepReport report = second->report();
+        QCOMPARE(report.columns[0].pooled.score.trials, 4);
+        QVERIFY(report.columns[1].skipReason.find("are free") != std::string::npos);
     }
 
     void learnedPositionsEndTheMap()

@@ -1,4 +1,4 @@
-#include "engine/session/failure_text.h"
+#include "engine/lab/failure_text.h"
 
 #include "engine/base/errors.h"
 
