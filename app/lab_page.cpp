@@ -17,6 +17,7 @@
 #include "widgets/sweep_map_panel.h"
 #include "widgets/sweep_prompt_panel.h"
 #include "widgets/sweep_trials_panel.h"
+#include "widgets/trial_running_panel.h"
 
 #include <QDateTime>
 #include <QDir>
@@ -89,6 +90,7 @@ LabPage::LabPage(Session& session, QObject* parent)
     , trials(new SweepTrialsPanel)
     , prompt(new SweepPromptPanel)
     , card(new ReportCardView)
+    , running(new TrialRunningPanel)
     , m_session(session)
     , m_recordFolder(QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation) +
                      "/kvscope")
@@ -137,6 +139,7 @@ void LabPage::connectPanel()
     connect(panel, &LabPanel::kindChosen, this, &LabPage::showKind);
     connect(panel, &LabPanel::planWanted, this, &LabPage::askForPlan);
     connect(panel, &LabPanel::startWanted, this, &LabPage::start);
+    connect(panel, &LabPanel::passkeySweepWanted, this, &LabPage::startPasskeySweep);
     connect(panel, &LabPanel::pauseWanted, this, &LabPage::pause);
     connect(panel, &LabPanel::resumeWanted, this, &LabPage::resume);
     connect(panel, &LabPanel::cancelWanted, this, &LabPage::cancel);
@@ -145,6 +148,7 @@ void LabPage::connectPanel()
                             static_cast<PlotPanel*>(decodeStep), static_cast<PlotPanel*>(use)})
         connect(plot, &PlotPanel::exportFailed, this, &LabPage::showFailure);
     connect(limits, &PaintedPanel::exportFailed, this, &LabPage::showFailure);
+    connect(running, &PaintedPanel::exportFailed, this, &LabPage::showFailure);
     connect(card->page(), &PaintedPanel::exportFailed, this, &LabPage::showFailure);
 }
 
@@ -178,6 +182,10 @@ void LabPage::showModel(const ModelDescription& model)
     use->clear();
     limits->clear();
     m_sweeps.clear();
+    m_notes.clear();
+    panel->setNotes({});
+    running->clear();
+    running->setTrainedPositions(model.trainedPositions);
     map->clear();
     trials->clear();
     prompt->clear();
@@ -193,6 +201,7 @@ void LabPage::showModel(const ModelDescription& model)
                  KVSCOPE_VERSION);
     limits->setExportCaption(caption);
     map->setExportCaption(caption);
+    running->setExportCaption(caption);
     trials->setExportCaption(caption);
     panel->form().suggestLengths(model.trainedPositions);
     panel->setUnavailable({});
@@ -244,7 +253,8 @@ void LabPage::start()
     }
     m_runningId = m_session.runExperiment(m_runningRequest);
     panel->progress().clear();
-    panel->setNotes({});
+    m_notes[m_runningKind] = {};
+    showNotes(m_runningKind);
     if (m_runningKind == LabKind::Latency) {
         firstToken->clear();
         decodeStep->clear();
@@ -257,6 +267,20 @@ void LabPage::start()
     }
     setState(LabState::Running);
     Q_EMIT runningChanged(true);
+}
+
+void LabPage::startPasskeySweep()
+{
+    if (!m_model || isRunning())
+        return;
+    panel->list().choose(LabKind::Passkey);
+    panel->form().fillPasskeySweep();
+    start();
+}
+
+bool LabPage::isPaused() const
+{
+    return isRunning() && panel->list().state(m_runningKind) == LabState::Paused;
 }
 
 void LabPage::pause()
@@ -288,6 +312,7 @@ void LabPage::showKind(LabKind kind)
     }
     if (kind == LabKind::Needle || kind == LabKind::Passkey)
         showSweep(kind, m_sweeps[kind].report);
+    showNotes(kind);
     Q_EMIT kindChosen(kind);
 }
 
@@ -295,12 +320,14 @@ void LabPage::setState(LabState state, const QString& figure)
 {
     panel->list().setState(m_runningKind, state, figure);
     panel->setState(state);
+    Q_EMIT stateChanged();
 }
 
 void LabPage::end(LabState state, const QString& figure)
 {
     m_runningId = 0;
     panel->progress().setPaused({});
+    running->clear();
     setState(state, figure);
     Q_EMIT recordingChanged({});
     Q_EMIT runningChanged(false);
@@ -325,6 +352,8 @@ void LabPage::showEvent(const LabEvent& event)
                 end(LabState::Stopped, tr("stopped"));
             else if constexpr (std::is_same_v<What, ExperimentResumed>) {
                 panel->progress().setPaused({});
+                running->setPaused({});
+                showNotes(panel->form().kind()); // instead of why it paused
                 setState(LabState::Running, panel->list().figure(m_runningKind));
             } else if constexpr (requires { show(what); })
                 show(what);
@@ -354,10 +383,10 @@ void LabPage::show(const ExperimentPlanned& planned, std::uint64_t id)
 void LabPage::show(const ExperimentStarted& started)
 {
     panel->commandLine().setCommand(QString::fromStdString(started.commandLine));
-    std::vector<LabNote> notes;
+    std::vector<LabNote>& notes = m_notes[m_runningKind].start;
     for (const std::string& note : started.notes)
         notes.push_back({LabNote::Kind::Plain, QString::fromStdString(note)});
-    panel->setNotes(std::move(notes));
+    showNotes(m_runningKind);
     if (!started.request.recordPath.empty())
         Q_EMIT recordingChanged(
             tr("recording %1")
@@ -368,6 +397,7 @@ void LabPage::show(const ExperimentProgress& progress)
 {
     panel->progress().setProgress(progress.share, progress.secondsGone, progress.secondsLeft,
                                   QString::fromStdString(progress.what));
+    running->setProgress(labTitle(m_runningKind), QString::fromStdString(progress.what));
     if (panel->state() == LabState::Running && progress.share < 1.0)
         panel->list().setState(m_runningKind, LabState::Running,
                                tr("%1 %").arg(static_cast<int>(100.0 * progress.share)));
@@ -378,12 +408,14 @@ void LabPage::show(const ExperimentPaused& paused)
     using Reason = ExperimentPaused::Reason;
     if (paused.reason == Reason::Chat) {
         panel->progress().setPaused(tr("A message is answered first."));
+        running->setPaused(tr("a message is answered first"));
         return;
     }
     const QString why = paused.reason == Reason::Record
                             ? tr("Paused: %1").arg(QString::fromStdString(paused.message))
                             : tr("Paused.");
     panel->progress().setPaused(why);
+    running->setPaused(tr("paused"));
     if (paused.reason == Reason::Record)
         panel->setNotes({{LabNote::Kind::Bad, tr("%1 Nothing recorded is lost; Resume tries again.")
                                                   .arg(QString::fromStdString(paused.message))}});
@@ -399,8 +431,19 @@ void LabPage::show(const ExperimentFinished& finished)
 void LabPage::show(const ExperimentFailed& failure)
 {
     const QString message = QString::fromStdString(failure.message);
+    m_notes[m_runningKind].found = {{LabNote::Kind::Bad, message}};
     end(LabState::Failed, tr("failed"));
-    showFailure(message);
+    showFailure(message); // whatever form is shown
+}
+
+void LabPage::showNotes(LabKind kind)
+{
+    if (kind != panel->form().kind())
+        return;
+    const KnownNotes& known = m_notes[kind];
+    std::vector<LabNote> notes = known.start;
+    notes.insert(notes.end(), known.found.begin(), known.found.end());
+    panel->setNotes(std::move(notes));
 }
 
 void LabPage::showFailure(const QString& message)

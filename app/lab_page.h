@@ -3,6 +3,7 @@
 #include "engine/session/session.h"
 #include "engine/session/session_event.h"
 #include "widgets/lab_experiment_list.h"
+#include "widgets/lab_notes.h"
 
 #include <QObject>
 #include <QString>
@@ -11,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 class QStackedWidget;
 class QWidget;
@@ -26,6 +28,7 @@ class ReportCardView;
 class SweepMapPanel;
 class SweepPromptPanel;
 class SweepTrialsPanel;
+class TrialRunningPanel;
 class UsePlot;
 
 /// The lab's widgets wired to the session: what a person plans and starts goes there, what
@@ -52,22 +55,30 @@ public:
     SweepTrialsPanel* trials = nullptr; ///< in docks of their own
     SweepPromptPanel* prompt = nullptr;
     ReportCardView* card = nullptr;
+    TrialRunningPanel* running = nullptr; ///< what runs now; in a dock of its own
 
     void showModel(const ModelDescription& model);
     void showEvent(const LabEvent& event);
+    /// The experiment's cache while one runs, and how far it is.
+    void showSnapshot(const std::shared_ptr<const EngineSnapshot>& snapshot);
     /// A chat is answered meanwhile, or not: nothing is lost by it.
     bool isRunning() const { return m_runningId != 0; }
+    bool isPaused() const;
     /// Where records go: DOCUMENTS/kvscope, unless told otherwise.
     void setRecordFolder(const QString& folder);
 
 public Q_SLOTS:
     void start();
+    /// Fills in the small passkey sweep and starts it; nothing while something runs or no model is
+    /// open.
+    void startPasskeySweep();
     void pause();
     void resume();
     void cancel();
 
 Q_SIGNALS:
     void runningChanged(bool isRunning);
+    void stateChanged(); ///< started, paused, resumed or ended
     void kindChosen(kvscope::LabKind kind);
     /// "recording needle-smollm2.jsonl"; empty: nothing is recorded now.
     void recordingChanged(const QString& text);
@@ -91,6 +102,7 @@ private:
     void showFailure(const QString& message);
     void show(const TrialPrompt& answer);
     void showPart(const LabNews& news);
+    void showNotes(LabKind kind);
     void showSweep(LabKind kind, const std::shared_ptr<const SweepReport>& report);
     void showTrial(std::size_t index);
     void showReport(const ExperimentReport& report);
@@ -111,6 +123,13 @@ private:
         std::string recordPath; ///< empty: not recorded
     };
     std::map<LabKind, KnownSweep> m_sweeps;
+    /// What a kind's last run said at its start, and what its results say of themselves.
+    struct KnownNotes
+    {
+        std::vector<LabNote> start;
+        std::vector<LabNote> found;
+    };
+    std::map<LabKind, KnownNotes> m_notes;
     std::uint64_t m_promptId = 0; ///< the newest asked for
 };
 

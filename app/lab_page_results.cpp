@@ -7,29 +7,23 @@
 #include "widgets/lab_plan_table.h"
 #include "widgets/lab_positions_plot.h"
 #include "widgets/lab_use_plot.h"
+#include "widgets/lab_verdicts.h"
 #include "widgets/number_format.h"
 #include "widgets/report_card_view.h"
 #include "widgets/sweep_map_panel.h"
 #include "widgets/sweep_prompt_panel.h"
 #include "widgets/sweep_trials_panel.h"
+#include "widgets/trial_running_panel.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace kvscope {
-namespace {
-
-QString signedNats(double value)
-{
-    return (value < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) +
-           QString::number(std::abs(value), 'f', 2);
-}
-
-} // namespace
 
 void LabPage::showSweep(LabKind kind, const std::shared_ptr<const SweepReport>& report)
 {
     m_sweeps[kind].report = report;
+    if (report != nullptr && !report->trials.empty())
+        m_notes[kind].found = notesOf(*report);
     if (kind != panel->form().kind())
         return;
     map->setReport(report);
@@ -37,8 +31,7 @@ void LabPage::showSweep(LabKind kind, const std::shared_ptr<const SweepReport>& 
     if (report == nullptr)
         return;
     panel->planTable().setSweep(*report);
-    if (!report->trials.empty())
-        panel->setNotes(notesOf(*report));
+    showNotes(kind);
 }
 
 void LabPage::showTrial(std::size_t index)
@@ -84,8 +77,16 @@ void LabPage::showPart(const LabNews& news)
         decodeStep->add(*step);
     else if (const auto* segment = std::get_if<UseSegment>(&news))
         use->add(*segment);
-    else if (const auto* trial = std::get_if<SweepTrialDone>(&news))
+    else if (const auto* trial = std::get_if<SweepTrialDone>(&news)) {
         showSweep(m_runningKind, trial->report);
+        running->setTrial(runningTrialText(*trial->report));
+    }
+}
+
+void LabPage::showSnapshot(const std::shared_ptr<const EngineSnapshot>& snapshot)
+{
+    if (isRunning() && snapshot->phase == Phase::Lab)
+        running->addSnapshot(*snapshot);
 }
 
 void LabPage::showReport(const ExperimentReport& report)
@@ -93,34 +94,46 @@ void LabPage::showReport(const ExperimentReport& report)
     if (const auto* one = std::get_if<std::shared_ptr<const PositionsReport>>(&report)) {
         positions->setReport(*one);
         difference->setReport(*one);
+        m_notes[m_runningKind].found = notesOf(**one);
     } else if (const auto* latency = std::get_if<std::shared_ptr<const LatencyReport>>(&report)) {
         firstToken->setReport(*latency);
         decodeStep->setReport(*latency);
-    } else if (const auto* used = std::get_if<std::shared_ptr<const UseReport>>(&report))
+        m_notes[m_runningKind].found = notesOf(**latency);
+    } else if (const auto* used = std::get_if<std::shared_ptr<const UseReport>>(&report)) {
         use->setReport(*used);
-    else if (const auto* costs = std::get_if<std::shared_ptr<const LimitsReport>>(&report))
+        m_notes[m_runningKind].found = notesOf(**used);
+    } else if (const auto* costs = std::get_if<std::shared_ptr<const LimitsReport>>(&report))
         limits->setReport(*costs);
     else if (const auto* sweep = std::get_if<std::shared_ptr<const SweepReport>>(&report))
         showSweep(m_runningKind, *sweep);
     else if (const auto* five = std::get_if<std::shared_ptr<const ReportCard>>(&report))
         card->setCard(*five);
+    showNotes(m_runningKind);
 }
 
 QString LabPage::figureOf(const ExperimentReport& report) const
 {
     if (const auto* one = std::get_if<std::shared_ptr<const PositionsReport>>(&report)) {
         const PositionsSeries& first = (*one)->series.front();
-        return (first.behaves() ? tr("behaves, %1") : tr("rises %1")).arg(signedNats(first.rise()));
+        const QString rise = signedText(first.rise(), 2);
+        return first.isDecided() && !first.behaves()
+                   ? tr("rises %1").arg(rise)
+                   : tr("%1, %2").arg(behavesVerdict(first).word, rise);
     }
     if (const auto* latency = std::get_if<std::shared_ptr<const LatencyReport>>(&report)) {
-        double longest = 0.0;
+        const FirstTokenRow* longest = nullptr;
         for (const FirstTokenRow& row : (*latency)->firstToken)
             if (!row.isSkipped())
-                longest = row.bestSeconds;
-        return secondsText(longest);
+                longest = &row;
+        if (longest == nullptr)
+            return missingText();
+        return secondsText(longest->bestSeconds) +
+               (longest->isDisturbed ? tr(", disturbed") : QString());
     }
     if (const auto* used = std::get_if<std::shared_ptr<const UseReport>>(&report))
-        return tr("%1 nats").arg(signedNats((*used)->gain.mean));
+        return usesVerdict(**used).kind == LabVerdict::Kind::Holds
+                   ? tr("%1 nats").arg(signedText((*used)->gain.mean, 2))
+                   : usesVerdict(**used).word;
     if (const auto* sweep = std::get_if<std::shared_ptr<const SweepReport>>(&report)) {
         const EffectiveLength& length = (*sweep)->absolute;
         return length.isDecided() ? tr("effective %1").arg(countText(length.tokens))

@@ -13,11 +13,13 @@
 #include "widgets/message_bar.h"
 #include "widgets/rings_panel.h"
 #include "widgets/status_strip.h"
+#include "widgets/sweep_trials_panel.h"
 #include "widgets/theme.h"
 #include "widgets/token_selection.h"
 
 #include <QAction>
 #include <QCloseEvent>
+#include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QKeyEvent>
 #include <QLabel>
@@ -48,6 +50,7 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
     connectEngine();
     connectChat();
     connectLab();
+    connectStart();
     restoreLayout();
     updateActions();
 }
@@ -111,8 +114,14 @@ void MainWindow::connectChat()
 void MainWindow::connectLab()
 {
     connect(m_engine, &EngineBridge::labEvent, m_lab, &LabPage::showEvent);
-    connect(m_lab, &LabPage::runningChanged, this, &MainWindow::updateActions);
+    connect(m_engine, &EngineBridge::snapshotArrived, m_lab, &LabPage::showSnapshot);
+    connect(m_lab, &LabPage::stateChanged, this, &MainWindow::updateActions);
     connect(m_lab, &LabPage::kindChosen, this, &MainWindow::raiseFor);
+    connect(m_lab, &LabPage::runningChanged, this, &MainWindow::raiseRunning);
+    connect(m_lab->trials, &SweepTrialsPanel::trialChosen, this, [this] {
+        if (m_workspace == Workspace::Lab)
+            m_docks.prompt->raise();
+    });
     connect(m_lab, &LabPage::recordingChanged, this, [this](const QString& text) {
         constexpr int kWidest = 300; // a long name leaves the strip beside it its room
         const QString shown = text.isEmpty() ? QString() : QStringLiteral("\u25cf ") + text;
@@ -162,6 +171,14 @@ void MainWindow::escape()
         m_panels->chat->stop();
     else
         m_panels->selection->clear();
+}
+
+void MainWindow::stopWhatRuns()
+{
+    if (m_panels->chat->isRunning())
+        m_panels->chat->stop();
+    else
+        m_lab->cancel();
 }
 
 void MainWindow::keyPressEvent(QKeyEvent* event)

@@ -68,6 +68,8 @@ public Q_SLOTS:
     void askForFolder();
     void showFileDoctor(); ///< the checks made of the open model
     void resetLayout();
+    /// Opens the lab and starts the small passkey sweep on the open model.
+    void startPasskeySweep();
 
 protected:
     void closeEvent(QCloseEvent* event) override;
@@ -86,6 +88,7 @@ private:
     void arrangeLive();
     void arrangeLab();
     void raiseFor(LabKind kind); ///< trials and prompt of a sweep, else the cache
+    void raiseRunning(bool isRunning);
     void restoreLayout();
     void saveLayout();
     // main_window_actions.cpp
@@ -108,6 +111,10 @@ private:
     QDockWidget* focusedDock() const; ///< null where no panel has the focus
     void exportFocused();
     void showPanelHelp();
+    // main_window_start.cpp
+    void connectStart();
+    void updateStart();
+    QString passkeyRefusal() const; ///< a short phrase; empty: it can be started
     // main_window_open.cpp
     OpenChoice usualChoice() const;
     QString currentPath() const;
@@ -119,9 +126,10 @@ private:
     void startGeneration(const std::vector<ChatMessage>& messages, const ChatSettings& settings);
     void showOpened(const ModelDescription& model);
     void escape();
+    void stopWhatRuns(); ///< the answer, else the experiment
 
     /// Raised when docks are added or renamed: an older layout is then not restored.
-    static constexpr int kLayoutVersion = 2;
+    static constexpr int kLayoutVersion = 3;
 
     WindowOptions m_options;
     WindowSettings m_settings;
@@ -145,6 +153,7 @@ private:
         QDockWidget* result = nullptr;
         QDockWidget* trials = nullptr;
         QDockWidget* prompt = nullptr;
+        QDockWidget* running = nullptr;
     } m_docks;
     Workspace m_workspace = Workspace::Live;
 
@@ -157,6 +166,8 @@ private:
     QAction* m_start = nullptr;
     QAction* m_pause = nullptr;
     QAction* m_cancel = nullptr;
+    QAction* m_passkeySweep = nullptr;
+    QAction* m_openDemo = nullptr;
     QLabel* m_recording = nullptr; ///< in the status bar, while a record is written
     QMenu* m_recent = nullptr;
     QString m_opening; ///< path being opened

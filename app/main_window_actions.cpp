@@ -59,6 +59,8 @@ void MainWindow::buildFileMenu()
     QMenu* menu = menuBar()->addMenu(tr("&File"));
     addTo(menu, tr("&Open…"), QKeySequence::Open, [this] { askForModel(); });
     addTo(menu, tr("Open &folder…"), tr("Ctrl+Shift+O"), [this] { askForFolder(); });
+    m_openDemo = addTo(menu, tr("Open &demo model"), tr("Ctrl+Shift+D"),
+                       [this] { openModel(QStringLiteral("demo")); });
     QAction* smolLm2 = addTo(menu, tr("Open &SmolLM2"), tr("Ctrl+Shift+S"),
                              [this] { openModel(m_options.smolLm2Path); });
     smolLm2->setEnabled(QFileInfo::exists(m_options.smolLm2Path));
@@ -101,7 +103,7 @@ void MainWindow::buildChatMenu()
     m_again =
         addTo(menu, tr("Write the answer &again"), tr("Ctrl+R"), [chat] { chat->regenerate(); });
     // Esc itself is handled by the window, since it also clears the selection.
-    m_stop = addTo(menu, tr("&Stop"), tr("Ctrl+."), [chat] { chat->stop(); });
+    m_stop = addTo(menu, tr("&Stop"), tr("Ctrl+."), [this] { stopWhatRuns(); });
     menu->addSeparator();
     addTo(menu, tr("Attach &text file…"), {}, [this] { askForText(); });
     addTo(menu, tr("Raw &prompt…"), {}, [chat] { chat->showRawPrompt(); });
@@ -122,7 +124,8 @@ void MainWindow::buildViewMenu()
     menu->addSeparator();
     for (QDockWidget* dock : liveDocks())
         menu->addAction(dock->toggleViewAction());
-    for (QDockWidget* dock : {m_docks.experiment, m_docks.result, m_docks.trials, m_docks.prompt})
+    for (QDockWidget* dock :
+         {m_docks.experiment, m_docks.result, m_docks.running, m_docks.trials, m_docks.prompt})
         menu->addAction(dock->toggleViewAction());
     menu->addSeparator();
     m_followHead = addTo(menu, tr("&Follow head"), {}, {});
@@ -170,6 +173,7 @@ void MainWindow::buildLabMenu()
     m_pause =
         addTo(menu, tr("&Pause or resume"), {}, [this] { m_lab->panel->pauseButton()->click(); });
     m_cancel = addTo(menu, tr("&Cancel experiment"), {}, [this] { m_lab->cancel(); });
+    m_passkeySweep = addTo(menu, tr("Passkey s&weep"), {}, [this] { startPasskeySweep(); });
     menu->addSeparator();
     addTo(menu, tr("Copy command &line"), tr("Ctrl+Shift+C"),
           [this] { m_lab->panel->commandLine().copy(); });
@@ -194,6 +198,7 @@ void MainWindow::buildToolBar()
     bar->addSeparator();
     bar->addActions(m_workspaces->actions());
     bar->addSeparator();
+    bar->addAction(m_pause);
     bar->addAction(m_stop);
     bar->addAction(m_followHead);
     bar->addAction(action(tr("Fit axis")));
@@ -220,11 +225,13 @@ void MainWindow::showAbout()
 void MainWindow::updateActions()
 {
     const bool isRunning = m_panels->chat->isRunning();
-    m_stop->setEnabled(isRunning);
+    m_stop->setEnabled(isRunning || m_lab->isRunning());
     m_again->setEnabled(!isRunning);
     m_start->setEnabled(!m_lab->isRunning());
     m_pause->setEnabled(m_lab->isRunning());
+    m_pause->setIconText(m_lab->isPaused() ? tr("Resume") : tr("Pause"));
     m_cancel->setEnabled(m_lab->isRunning());
+    updateStart();
 }
 
 } // namespace kvscope

@@ -12,6 +12,7 @@
 #include "widgets/sweep_prompt_panel.h"
 #include "widgets/sweep_trials_panel.h"
 #include "widgets/token_panel.h"
+#include "widgets/trial_running_panel.h"
 
 #include <QAction>
 #include <QActionGroup>
@@ -24,6 +25,10 @@ namespace kvscope {
 namespace {
 
 constexpr QSize kFirstSize{1440, 900};
+constexpr int kRunningHeight = 118; ///< px, title included
+/// Lower windows have what runs in a tab, so that the map keeps its height.
+constexpr int kRunningFrom = 860;
+
 } // namespace
 
 QDockWidget* MainWindow::addDock(QWidget* panel, const QString& title, const QString& name)
@@ -60,6 +65,7 @@ void MainWindow::buildDocks()
     m_docks.result = addDock(m_lab->results, tr("Result"), "result");
     m_docks.trials = addDock(m_lab->trials, tr("Trials"), "trials");
     m_docks.prompt = addDock(m_lab->prompt, tr("Prompt and answer"), "prompt");
+    m_docks.running = addDock(m_lab->running, tr("Trial running"), "running");
     const auto setHeader = [](QDockWidget* dock, QWidget* header) {
         static_cast<DockTitle*>(dock->titleBarWidget())->setHeader(header);
     };
@@ -76,14 +82,15 @@ std::vector<QDockWidget*> MainWindow::liveDocks() const
 
 std::vector<QDockWidget*> MainWindow::labDocks() const
 {
-    return {m_docks.experiment,   m_docks.result, m_docks.chat,  m_docks.rings,
-            m_docks.globalLayers, m_docks.trials, m_docks.prompt};
+    return {m_docks.experiment,   m_docks.result, m_docks.chat,   m_docks.rings,
+            m_docks.globalLayers, m_docks.trials, m_docks.prompt, m_docks.running};
 }
 
 void MainWindow::takeDocksOut()
 {
     std::vector<QDockWidget*> docks = liveDocks();
-    docks.insert(docks.end(), {m_docks.experiment, m_docks.result, m_docks.trials, m_docks.prompt});
+    docks.insert(docks.end(), {m_docks.experiment, m_docks.result, m_docks.trials, m_docks.prompt,
+                               m_docks.running});
     for (QDockWidget* dock : docks) {
         dock->setFloating(false);
         removeDockWidget(dock);
@@ -127,6 +134,11 @@ void MainWindow::arrangeLab()
     splitDockWidget(m_docks.rings, m_docks.globalLayers, Qt::Vertical);
     tabifyDockWidget(m_docks.rings, m_docks.trials);
     tabifyDockWidget(m_docks.globalLayers, m_docks.prompt);
+    const bool isBelow = height() >= kRunningFrom;
+    if (isBelow)
+        splitDockWidget(m_docks.result, m_docks.running, Qt::Vertical);
+    else
+        tabifyDockWidget(m_docks.prompt, m_docks.running);
     for (QDockWidget* dock : labDocks())
         dock->show();
     m_docks.experiment->raise();
@@ -134,6 +146,8 @@ void MainWindow::arrangeLab()
     resizeDocks({m_docks.experiment, m_docks.result, m_docks.rings}, {300, 704, 436},
                 Qt::Horizontal);
     resizeDocks({m_docks.rings, m_docks.globalLayers}, {460, 360}, Qt::Vertical);
+    if (isBelow)
+        resizeDocks({m_docks.result, m_docks.running}, {700, kRunningHeight}, Qt::Vertical);
 }
 
 void MainWindow::raiseFor(LabKind kind)
@@ -143,6 +157,16 @@ void MainWindow::raiseFor(LabKind kind)
     const bool isSweep = kind == LabKind::Needle || kind == LabKind::Passkey;
     (isSweep ? m_docks.trials : m_docks.rings)->raise();
     (isSweep ? m_docks.prompt : m_docks.globalLayers)->raise();
+}
+
+void MainWindow::raiseRunning(bool isRunning)
+{
+    if (m_workspace != Workspace::Lab || tabifiedDockWidgets(m_docks.running).isEmpty())
+        return;
+    if (isRunning)
+        m_docks.running->raise();
+    else
+        raiseFor(m_lab->panel->list().chosen());
 }
 
 namespace {

@@ -58,7 +58,13 @@ constexpr std::array kHelp{
     Help{"prompt", QT_TRANSLATE_NOOP("kvscope::Help",
                                      "The chosen trial's exact prompt, made again from its seed, "
                                      "with what was asked for marked, the answer, and the loss of "
-                                     "the right answer's tokens.")}};
+                                     "the right answer's tokens.")},
+    Help{"running",
+         QT_TRANSLATE_NOOP("kvscope::Help",
+                           "The part of the experiment that runs now: how much of its prompt is in "
+                           "the cache, about where the answer lies in it, where the trained "
+                           "positions end, and how many tokens a second were read up to each "
+                           "position. Hatched is allocated and not used yet.")}};
 
 } // namespace
 

@@ -11,6 +11,7 @@
 #include "widgets/number_format.h"
 #include "widgets/progress_strip.h"
 #include "widgets/prompt_viewer.h"
+#include "widgets/start_actions.h"
 #include "widgets/theme.h"
 
 #include <QHBoxLayout>
@@ -65,6 +66,7 @@ void ChatPanel::build()
     column->addWidget(m_messages);
     buildHeader(*column);
     m_view = new ChatView;
+    m_start = new StartActions;
     m_legend = new ChatLegend;
     m_progress = new ProgressStrip;
     m_gauge = new ContextGauge;
@@ -72,6 +74,7 @@ void ChatPanel::build()
     m_composer = new Composer;
     m_prompt = new PromptViewer(this);
     column->addWidget(m_view, 1);
+    column->addWidget(m_start);
     column->addWidget(m_legend);
     column->addWidget(m_progress);
     column->addWidget(m_question);
@@ -303,6 +306,7 @@ void ChatPanel::refresh()
     m_composer->setCanRegenerate(m_conversation.canRegenerate());
     m_rawPrompt->setEnabled(!m_promptText.isEmpty());
     m_newChat->setEnabled(m_conversation.hasTurns());
+    m_start->setVisible(!m_conversation.hasTurns());
     if (!m_model)
         m_view->setEmptyText(tr("No model open"), tr("Drop a file here, or press Ctrl+O."));
     else if (!m_model->canChat)

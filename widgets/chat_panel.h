@@ -26,6 +26,7 @@ class MessageBar;
 class ProgressStrip;
 class PromptViewer;
 class QuestionBar;
+class StartActions;
 class TokenHistory;
 class TokenSelectionModel;
 
@@ -64,6 +65,7 @@ public:
     ProgressStrip& progressStrip() { return *m_progress; }
     QuestionBar& questionBar() { return *m_question; }
     PromptViewer& promptViewer() { return *m_prompt; }
+    StartActions& startActions() { return *m_start; } ///< shown while nothing was said
 
     QSize sizeHint() const override { return {340, 700}; }
     QSize minimumSizeHint() const override { return {280, 320}; }
@@ -132,6 +134,7 @@ private:
     QToolButton* m_newChat;
     QToolButton* m_rawPrompt;
     ChatView* m_view;
+    StartActions* m_start;
     ChatLegend* m_legend;
     ProgressStrip* m_progress;
     ContextGauge* m_gauge;

@@ -50,6 +50,7 @@ void DecodeStepPlot::add(const DecodeStepRow& row)
 void DecodeStepPlot::setReport(std::shared_ptr<const LatencyReport> report)
 {
     m_report = std::move(report);
+    restyle(Theme::current()); // its bandwidth decides how the floor is drawn
     dataChanged();
 }
 
@@ -62,9 +63,20 @@ void DecodeStepPlot::clear()
     dataChanged();
 }
 
+bool DecodeStepPlot::isFloorUncertain() const
+{
+    return m_report != nullptr && m_report->isBandwidthDisturbed;
+}
+
+QPen DecodeStepPlot::floorPen(const Theme& theme) const
+{
+    return isFloorUncertain() ? QPen(theme.caution, 2.0, Qt::DotLine)
+                              : QPen(theme.ink3, 1.4, Qt::DashLine); // arithmetic is dashed
+}
+
 void DecodeStepPlot::restyle(const Theme& theme)
 {
-    m_floor->setPen(QPen(theme.ink3, 1.4, Qt::DashLine)); // arithmetic is dashed
+    m_floor->setPen(floorPen(theme));
 }
 
 void DecodeStepPlot::prepare(const PlotResolution&)
@@ -99,20 +111,30 @@ void DecodeStepPlot::drawRows(QCPPainter& painter, const QRectF& area, const The
     if (m_rows.empty())
         return;
     const double y = area.top() - kTopMargin + 11;
-    QString step = tr("\u25cf step");
-    QString floor = tr("its bytes");
-    if (m_report != nullptr) {
-        if (m_report->stepSecondsPer1000)
-            step +=
-                tr(", %1 ms per 1,000 cached").arg(1e3 * *m_report->stepSecondsPer1000, 0, 'f', 3);
-        if (m_report->bandwidthBytesPerSecond > 0.0)
-            floor += tr(" at %1 GB/s").arg(m_report->bandwidthBytesPerSecond / 1e9, 0, 'f', 1);
-    }
+    const QString step = stepKey();
     painter.setFont(uiFont(TextSize::Secondary));
     painter.setPen(theme.global);
     painter.drawText(QPointF(area.left(), y + 4), step);
     drawKey(painter, area.left() + painter.fontMetrics().horizontalAdvance(step) + spacing::kBlock,
-            y, QPen(theme.ink3, 1.4, Qt::DashLine), floor, theme);
+            y, floorPen(theme), floorKey(), theme);
+}
+
+QString DecodeStepPlot::stepKey() const
+{
+    QString text = tr("\u25cf step");
+    if (m_report != nullptr && m_report->stepSecondsPer1000)
+        text += tr(", %1 ms per 1,000 cached").arg(1e3 * *m_report->stepSecondsPer1000, 0, 'f', 3);
+    return text;
+}
+
+QString DecodeStepPlot::floorKey() const
+{
+    QString text = tr("its bytes");
+    if (m_report == nullptr || m_report->bandwidthBytesPerSecond <= 0.0)
+        return text;
+    text += tr(" at %1 GB/s").arg(m_report->bandwidthBytesPerSecond / 1e9, 0, 'f', 1);
+    return isFloorUncertain() ? QStringLiteral("! ") + text + tr(", measured under other load")
+                              : text;
 }
 
 QString DecodeStepPlot::emptyText() const
@@ -129,7 +151,10 @@ ReadoutTable DecodeStepPlot::readoutTable() const
     for (const DecodeStepRow& row : m_rows) {
         ReadoutRow made;
         made.name = countText(row.cachedTokens);
-        made.values = {QString(), milliseconds(row.floorSeconds),
+        const bool isUncertain = isFloorUncertain() && row.floorSeconds > 0.0;
+        made.values = {QString(),
+                       milliseconds(row.floorSeconds) +
+                           (isUncertain ? QStringLiteral(" !") : QString()),
                        milliseconds(row.medianSeconds) +
                            (row.isDisturbed() ? QStringLiteral(" !") : QString())};
         made.hint =
@@ -137,6 +162,11 @@ ReadoutTable DecodeStepPlot::readoutTable() const
                 .arg(row.numDisturbed)
                 .arg(row.numSteps)
                 .arg(bytesText(row.weightBytes), bytesText(row.cacheBytes));
+        if (row.isDisturbed())
+            made.hint += tr("; none was left undisturbed");
+        if (isUncertain)
+            made.hint += tr("; the bandwidth was measured under other load, so the bytes may need "
+                            "less than this");
         table.rows.push_back(made);
     }
     return table;
@@ -148,13 +178,15 @@ SnapshotTable DecodeStepPlot::exportTable() const
     table.columns = {QStringLiteral("cached"),          QStringLiteral("steps"),
                      QStringLiteral("disturbed_steps"), QStringLiteral("median_s"),
                      QStringLiteral("best_s"),          QStringLiteral("floor_s"),
-                     QStringLiteral("weight_bytes"),    QStringLiteral("cache_bytes")};
+                     QStringLiteral("weight_bytes"),    QStringLiteral("cache_bytes"),
+                     QStringLiteral("floor_uncertain")};
     for (const DecodeStepRow& row : m_rows)
         table.rows.append({QString::number(row.cachedTokens), QString::number(row.numSteps),
                            QString::number(row.numDisturbed), csvNumber(row.medianSeconds),
                            csvNumber(row.bestSeconds),
                            row.floorSeconds > 0.0 ? csvNumber(row.floorSeconds) : QString(),
-                           QString::number(row.weightBytes), QString::number(row.cacheBytes)});
+                           QString::number(row.weightBytes), QString::number(row.cacheBytes),
+                           isFloorUncertain() ? QStringLiteral("1") : QStringLiteral("0")});
     return table;
 }
 

@@ -12,7 +12,7 @@ namespace kvscope {
 namespace {
 
 constexpr double kSmallestFit = 64.0;  ///< tokens
-constexpr int kTopMargin = 24;         ///< px, for the keys
+constexpr int kTopMargin = 36;         ///< px: the keys, then the label of the trained length
 constexpr double kSmallestAxis = 1e-3; ///< seconds
 
 QString percent(double share)
@@ -146,15 +146,13 @@ void FirstTokenPlot::drawRows(QCPPainter& painter, const QRectF& area, const The
 
 void FirstTokenPlot::drawKeys(QCPPainter& painter, const QRectF& area, const Theme& theme) const
 {
+    if (const std::int64_t trained = model().trainedPositions; trained > 0 && !m_rows.empty())
+        drawLine(painter, area, static_cast<double>(trained),
+                 tr("trained %1 \u25b8 beyond").arg(countText(trained)), theme.ink2, Qt::DashLine);
     double x = area.left();
-    const double y = area.top() - kTopMargin + 11;
-    const auto key = [&](std::int64_t chunkTokens, const QString& name) {
-        QString text = name;
-        if (const HeldOutFit* fit = fitOf(chunkTokens))
-            text += tr(": %1 foretold %2 off at %3")
-                        .arg(secondsText(fit->predictedSeconds), percent(fit->error()),
-                             countText(fit->heldOutTokens));
-        x = drawKey(painter, x, y, penOf(chunkTokens > 0, theme), text, theme);
+    const double y = area.top() - kTopMargin + 10;
+    const auto key = [&](std::int64_t chunkTokens) {
+        x = drawKey(painter, x, y, penOf(chunkTokens > 0, theme), keyOf(chunkTokens), theme);
     };
     bool hasOneShot = false;
     std::int64_t chunkTokens = 0;
@@ -163,9 +161,22 @@ void FirstTokenPlot::drawKeys(QCPPainter& painter, const QRectF& area, const The
         chunkTokens = std::max(chunkTokens, row.chunkTokens);
     }
     if (hasOneShot)
-        key(0, tr("one shot"));
+        key(0);
     if (chunkTokens > 0)
-        key(chunkTokens, tr("chunks of %1").arg(countText(chunkTokens)));
+        key(chunkTokens);
+}
+
+QString FirstTokenPlot::keyOf(std::int64_t chunkTokens) const
+{
+    QString text =
+        chunkTokens == 0 ? tr("one shot") : tr("chunks of %1").arg(countText(chunkTokens));
+    const HeldOutFit* fit = fitOf(chunkTokens);
+    if (fit == nullptr)
+        return text;
+    text += tr(": %1 foretold %2 off at %3")
+                .arg(secondsText(fit->predictedSeconds), percent(fit->error()),
+                     countText(fit->heldOutTokens));
+    return fit->isDisturbed ? QStringLiteral("! ") + text + tr(", disturbed") : text;
 }
 
 QString FirstTokenPlot::emptyText() const
@@ -198,7 +209,9 @@ ReadoutTable FirstTokenPlot::readoutTable() const
             else if (row != nullptr)
                 made.hint = tr("%1 runs; attention is %2 % of the FLOPs")
                                 .arg(row->runs.size())
-                                .arg(100.0 * row->attentionShare, 0, 'f', 1);
+                                .arg(100.0 * row->attentionShare, 0, 'f', 1) +
+                            (row->isDisturbed ? tr("; disturbed by other load") : QString()) +
+                            (row->isBeyondTrained ? tr("; beyond the trained length") : QString());
         }
         table.rows.push_back(made);
     }
@@ -215,14 +228,23 @@ SnapshotTable FirstTokenPlot::exportTable() const
                      QStringLiteral("wait_share"),
                      QStringLiteral("disturbed"),
                      QStringLiteral("attention_share"),
-                     QStringLiteral("skipped")};
+                     QStringLiteral("skipped"),
+                     QStringLiteral("beyond_trained")};
     for (const FirstTokenRow& row : m_rows) {
         const QString tokens = QString::number(row.tokens);
         const QString chunk = QString::number(row.chunkTokens);
         const QString share = csvNumber(row.attentionShare);
+        const QString beyond = row.isBeyondTrained ? QStringLiteral("1") : QStringLiteral("0");
         if (row.isSkipped())
-            table.rows.append(
-                {tokens, chunk, {}, {}, {}, {}, share, QString::fromStdString(row.skipReason)});
+            table.rows.append({tokens,
+                               chunk,
+                               {},
+                               {},
+                               {},
+                               {},
+                               share,
+                               QString::fromStdString(row.skipReason),
+                               beyond});
         for (std::size_t i = 0; i < row.runs.size(); ++i)
             table.rows.append(
                 {tokens,
@@ -232,7 +254,8 @@ SnapshotTable FirstTokenPlot::exportTable() const
                  csvNumber(row.runs[i].waitShare),
                  row.runs[i].isDisturbed() ? QStringLiteral("1") : QStringLiteral("0"),
                  share,
-                 {}});
+                 {},
+                 beyond});
     }
     return table;
 }

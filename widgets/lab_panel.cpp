@@ -23,6 +23,8 @@
 namespace kvscope {
 namespace {
 
+constexpr int kLeastPlan = 40; ///< px
+
 QPushButton* button(const QString& text, const char* kind)
 {
     auto* made = new QPushButton(text);
@@ -52,6 +54,7 @@ LabPanel::LabPanel(QWidget* parent)
     , m_start(button(tr("Start"), "primary"))
     , m_pause(button(tr("Pause"), nullptr))
     , m_cancel(button(tr("Cancel"), "danger"))
+    , m_passkey(new QPushButton(tr("Start a passkey sweep")))
     , m_notes(new LabNotes)
     , m_command(new LabCommandLine)
 {
@@ -60,15 +63,19 @@ LabPanel::LabPanel(QWidget* parent)
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(m_list);
+    buildPasskey();
+    column->addWidget(m_passkey);
     auto* scroll = new QScrollArea;
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setWidgetResizable(true);
+    scroll->setMinimumHeight(kLeastPlan); // it scrolls, so it gives way first
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     QWidget* body = buildBody();
     body->setAutoFillBackground(true);
     body->setBackgroundRole(QPalette::Base);
     scroll->setWidget(body);
     column->addWidget(scroll, 1);
+    column->addWidget(buildFooter());
     column->addWidget(m_command);
 
     connect(m_list, &LabExperimentList::kindChosen, this, &LabPanel::showKind);
@@ -81,6 +88,7 @@ LabPanel::LabPanel(QWidget* parent)
             Q_EMIT pauseWanted();
     });
     connect(m_cancel, &QPushButton::clicked, this, &LabPanel::cancelWanted);
+    connect(m_passkey, &QPushButton::clicked, this, &LabPanel::passkeySweepWanted);
     m_notes->hide();
     m_isRecorded->parentWidget()->hide(); // limits come first, and are not recorded
     setState(LabState::NotRun);
@@ -102,8 +110,6 @@ QWidget* LabPanel::buildBody()
     m_summary->setTextFormat(Qt::PlainText);
     m_summary->setFont(uiFont(TextSize::Secondary));
     column->addWidget(m_summary);
-    column->addWidget(m_progress);
-    column->addWidget(buildButtons());
     column->addWidget(m_notes);
     column->addStretch(1);
     return body;
@@ -130,6 +136,24 @@ QWidget* LabPanel::buildRecord()
         Q_EMIT planWanted();
     });
     return row;
+}
+
+void LabPanel::buildPasskey()
+{
+    m_passkey->setFlat(true);
+    m_passkey->setMinimumHeight(spacing::kListRow);
+    m_passkey->setFont(uiFont(TextSize::Secondary));
+}
+
+QWidget* LabPanel::buildFooter()
+{
+    auto* footer = new QWidget;
+    auto* column = new QVBoxLayout(footer);
+    column->setContentsMargins(spacing::kWide, spacing::kTight, spacing::kWide, spacing::kStep);
+    column->setSpacing(spacing::kTight);
+    column->addWidget(m_progress);
+    column->addWidget(buildButtons());
+    return footer;
 }
 
 QWidget* LabPanel::buildButtons()
@@ -254,6 +278,12 @@ void LabPanel::updateButtons()
     const bool isRefused = m_hasPlan && !m_shownPlan.refusal.empty();
     m_start->setEnabled(m_unavailable.isEmpty() && m_form->problem().isEmpty() && !isRefused);
     m_start->setToolTip(m_start->isEnabled() ? QString() : m_summary->text());
+    m_passkey->setEnabled(m_unavailable.isEmpty() && !isActive());
+    m_passkey->setToolTip(!m_unavailable.isEmpty() ? m_unavailable
+                          : isActive()
+                              ? tr("An experiment runs.")
+                              : tr("512, 1,024 and 4,096 tokens, the key at 0, 50 and 100 %, 20 "
+                                   "keys a cell"));
 }
 
 void LabPanel::showKind(LabKind kind)

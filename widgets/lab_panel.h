@@ -19,8 +19,9 @@ class LabPlanTable;
 class LabProgress;
 
 /// Where experiments are chosen, planned, started, paused and ended: the list, the form of the one
-/// chosen, what a run would do, how far it is, and the same on the command line. Knows no session;
-/// says what the person wants.
+/// chosen, what a run would do, how far it is, and the same on the command line. Progress and
+/// buttons stay where they are while the plan scrolls. Knows no session; says what the person
+/// wants.
 class LabPanel : public QWidget
 {
     Q_OBJECT
@@ -51,15 +52,17 @@ public:
     QPushButton* startButton() const { return m_start; }
     QPushButton* pauseButton() const { return m_pause; }
     QPushButton* cancelButton() const { return m_cancel; }
+    QPushButton* passkeyButton() const { return m_passkey; } ///< below the list
     QLineEdit* recordField() const { return m_record; }
 
     QSize sizeHint() const override { return {290, 740}; }
-    QSize minimumSizeHint() const override { return {240, 320}; }
+    QSize minimumSizeHint() const override { return {240, 400}; }
 
 Q_SIGNALS:
     void kindChosen(kvscope::LabKind kind);
     void planWanted(); ///< the form changed, or another one is shown
     void startWanted();
+    void passkeySweepWanted(); ///< the small one, at once
     void pauseWanted();
     void resumeWanted();
     void cancelWanted();
@@ -72,6 +75,8 @@ private:
     QWidget* buildBody();
     QWidget* buildRecord();
     QWidget* buildButtons();
+    QWidget* buildFooter();
+    void buildPasskey();
     void showKind(LabKind kind);
     void showSummary();
     void updateButtons();
@@ -87,6 +92,7 @@ private:
     QPushButton* m_start;
     QPushButton* m_pause;
     QPushButton* m_cancel;
+    QPushButton* m_passkey;
     LabNotes* m_notes;
     LabCommandLine* m_command;
     LabState m_state = LabState::NotRun;

@@ -147,7 +147,13 @@ void LabPlanForm::buildCard()
 void LabPlanForm::showKind(LabKind kind)
 {
     m_kind = kind;
+    // The stack is as high as its highest page, but for those that are ignored: a short form leaves
+    // no gap below it.
+    for (const auto& [of, page] : m_forms)
+        page->setSizePolicy(QSizePolicy::Preferred,
+                            of == kind ? QSizePolicy::Preferred : QSizePolicy::Ignored);
     m_stack->setCurrentWidget(m_forms.at(kind));
+    m_stack->updateGeometry();
 }
 
 std::uint64_t LabPlanForm::seed(LabKind kind) const
@@ -220,6 +226,20 @@ void LabPlanForm::setRotaryChoices(const QStringList& choices)
 {
     form(LabKind::Positions).setChoices("first", QStringList{own()} + choices);
     form(LabKind::Positions).setChoices("second", QStringList{none(), own()} + choices);
+}
+
+void LabPlanForm::fillPasskeySweep()
+{
+    LabForm& passkey = form(LabKind::Passkey);
+    passkey.setText("lengths", QStringLiteral("512, 1024, 4096"));
+    passkey.setText("depths", QStringLiteral("0, 50, 100"));
+    passkey.setNumber("items", 20);
+    passkey.setNumber("more", 0);
+    passkey.setNumber("room", 0);
+    passkey.setNumber("chunk", 512);
+    passkey.setText("protocol", tr("ours"));
+    passkey.setNumber("seed", static_cast<std::int64_t>(kPasskeySeed));
+    passkey.setChecked("leaky", false);
 }
 
 void LabPlanForm::suggestLengths(std::int64_t trainedPositions)

@@ -32,6 +32,9 @@ public:
     QString problem() const { return form(m_kind).problem(); }
     /// Rotary schemes that may be compared with the model's own: "linear:2", "dynamic:2".
     void setRotaryChoices(const QStringList& choices);
+    /// The sweep that one click starts: 512, 1,024 and 4,096 tokens, the key at 0, 50 and 100 %, 20
+    /// keys a cell, everything else as usual.
+    void fillPasskeySweep();
     /// Lengths that suit the model: up to its trained positions.
     void suggestLengths(std::int64_t trainedPositions);
 

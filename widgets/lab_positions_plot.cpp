@@ -1,6 +1,7 @@
 #include "widgets/lab_positions_plot.h"
 
 #include "widgets/fonts.h"
+#include "widgets/lab_verdicts.h"
 #include "widgets/number_format.h"
 #include "widgets/plot_canvas.h"
 #include "widgets/plot_export.h"
@@ -34,9 +35,18 @@ QString nats(double value)
     return QString::number(value, 'f', 3);
 }
 
-QString signedNats(double value)
+/// Short enough for a column of figures.
+QString behavesText(const PositionsSeries& series)
 {
-    return (value < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) + nats(std::abs(value));
+    switch (behavesVerdict(series).kind) {
+    case LabVerdict::Kind::Holds:
+        return PositionsPlot::tr("\u2713 yes");
+    case LabVerdict::Kind::Undecided:
+        return PositionsPlot::tr("? open");
+    case LabVerdict::Kind::Fails:
+        break;
+    }
+    return PositionsPlot::tr("\u2715 no");
 }
 
 } // namespace
@@ -119,15 +129,18 @@ std::vector<PositionsPlot::Bin> PositionsPlot::binsOf(std::size_t series) const
     std::vector<Bin> bins;
     if (m_report == nullptr)
         return bins;
-    const auto add = [&](std::int64_t first, std::int64_t end, const SampleMean& mean) {
-        bins.push_back({static_cast<double>(first), static_cast<double>(end), mean});
+    const auto add = [&](std::int64_t first, std::int64_t end, const SampleMean& mean,
+                         bool isBeyond) {
+        bins.push_back({static_cast<double>(first), static_cast<double>(end), mean, isBeyond});
     };
+    const std::int64_t trained =
+        m_report->series.empty() ? 0 : m_report->series.front().trainedPositions;
     if (isDifference())
         for (const PositionsDifference& bin : m_report->differences)
-            add(bin.first, bin.end, bin.nll);
+            add(bin.first, bin.end, bin.nll, trained > 0 && bin.first >= trained);
     else if (series < m_report->series.size())
         for (const PositionBin& bin : m_report->series[series].bins)
-            add(bin.first, bin.end, bin.nll);
+            add(bin.first, bin.end, bin.nll, bin.isBeyondTrained);
     return bins;
 }
 
@@ -209,7 +222,10 @@ void PositionsPlot::drawBins(QCPPainter& painter, const QRectF& area, const Them
         for (const Bin& bin : binsOf(i)) {
             painter.fillRect(
                 QRectF(pixelOf(bin.first, bin.mean.high), pixelOf(bin.end, bin.mean.low)), fill);
-            painter.setPen(pen);
+            QPen line = pen;
+            if (!bin.mean.hasInterval()) // one position says nothing of the others
+                line.setStyle(Qt::DotLine);
+            painter.setPen(line);
             painter.drawLine(pixelOf(bin.first, bin.mean.mean), pixelOf(bin.end, bin.mean.mean));
         }
     }
@@ -237,8 +253,18 @@ void PositionsPlot::drawMarks(QCPPainter& painter, const QRectF& area, const The
         return;
     double x = area.left();
     for (std::size_t i = 0; i < m_series.size(); ++i)
-        x = drawKey(painter, x, area.top() - kTopMargin + 10, penOf(i, theme, 2.0),
-                    QString::fromStdString(m_series[i].begun.rotary), theme);
+        x = drawKey(painter, x, area.top() - kTopMargin + 10, penOf(i, theme, 2.0), keyOf(i),
+                    theme);
+}
+
+QString PositionsPlot::keyOf(std::size_t series) const
+{
+    if (series >= m_series.size())
+        return {};
+    const QString rotary = QString::fromStdString(m_series[series].begun.rotary);
+    if (m_report == nullptr || series >= m_report->series.size())
+        return rotary;
+    return rotary + QStringLiteral(": ") + behavesVerdict(m_report->series[series]).text();
 }
 
 QString PositionsPlot::emptyText() const
@@ -270,9 +296,10 @@ ReadoutTable PositionsPlot::readoutTable() const
         for (std::size_t i = 0; i < count; ++i) {
             const auto values = binsOf(i);
             const SampleMean& mean = values[row].mean;
-            made.values[column(i)] = isDifference() ? signedNats(mean.mean) : nats(mean.mean);
-            made.hint = tr("95 %: %1 to %2, of %3 positions")
-                            .arg(nats(mean.low), nats(mean.high), countText(mean.count));
+            made.values[column(i)] = isDifference() ? signedText(mean.mean) : nats(mean.mean);
+            made.hint = intervalHint(mean, isDifference());
+            if (values[row].isBeyondTrained)
+                made.hint += tr("; beyond the trained length");
         }
         table.rows.push_back(made);
     }
@@ -289,14 +316,11 @@ ReadoutTable PositionsPlot::readoutTable() const
         tr("Mean over the positions of the first half."));
     sum(tr("Last bin"), [](const PositionsSeries& one) { return nats(one.lastBin.mean); }, {});
     sum(
-        tr("Rise"), [](const PositionsSeries& one) { return signedNats(one.rise()); },
+        tr("Rise"), [](const PositionsSeries& one) { return signedText(one.rise()); },
         tr("Last bin less first half; a model behaves up to %1 nats.").arg(kBehavesNats));
-    sum(
-        tr("Behaves"),
-        [](const PositionsSeries& one) {
-            return one.behaves() ? QStringLiteral("\u2713 yes") : QStringLiteral("\u2715 no");
-        },
-        tr("Claim two of the report card."));
+    sum(tr("Behaves"), &behavesText,
+        tr("Claim two of the report card; ? is undecided: too few positions, or an interval across "
+           "the line."));
     return table;
 }
 
@@ -306,7 +330,7 @@ SnapshotTable PositionsPlot::exportTable() const
     table.columns = {QStringLiteral("scheme"),        QStringLiteral("kind"),
                      QStringLiteral("first"),         QStringLiteral("end"),
                      QStringLiteral("mean_nll_nats"), QStringLiteral("low_95"),
-                     QStringLiteral("high_95")};
+                     QStringLiteral("high_95"),       QStringLiteral("beyond_trained")};
     for (std::size_t i = 0; i < m_graphs.size(); ++i) {
         const QString scheme = isDifference() ? QStringLiteral("second less first")
                                : i < m_series.size()
@@ -315,7 +339,9 @@ SnapshotTable PositionsPlot::exportTable() const
         for (const Bin& bin : binsOf(i))
             table.rows.append({scheme, QStringLiteral("bin"), QString::number(bin.first, 'f', 0),
                                QString::number(bin.end, 'f', 0), csvNumber(bin.mean.mean),
-                               csvNumber(bin.mean.low), csvNumber(bin.mean.high)});
+                               bin.mean.hasInterval() ? csvNumber(bin.mean.low) : QString(),
+                               bin.mean.hasInterval() ? csvNumber(bin.mean.high) : QString(),
+                               bin.isBeyondTrained ? QStringLiteral("1") : QStringLiteral("0")});
         const std::vector<double> values = valuesOf(i);
         for (std::size_t x = 0; x < values.size(); ++x)
             table.rows.append({scheme,
@@ -323,6 +349,7 @@ SnapshotTable PositionsPlot::exportTable() const
                                QString::number(x),
                                QString::number(x + 1),
                                csvNumber(values[x]),
+                               {},
                                {},
                                {}});
     }

@@ -12,7 +12,8 @@ namespace kvscope {
 
 /// Loss by position against a growing cache, of one or two rotary schemes: a running mean as it is
 /// measured, and the bins' means with their 95 % intervals once a scheme is done. Or the second
-/// scheme less the first one. Marks the trained length and the window.
+/// scheme less the first one. Marks the trained length and the window, and says whether each scheme
+/// behaves, where that is decided.
 class PositionsPlot : public LabPlot
 {
     Q_OBJECT
@@ -29,6 +30,8 @@ public:
     void clear();
     /// Schemes begun.
     std::size_t numSeries() const { return m_series.size(); }
+    /// What stands above the plot for a scheme: "plain: ? undecided"; without a report its name.
+    QString keyOf(std::size_t series) const;
 
 protected:
     SnapshotTable exportTable() const override;
@@ -47,6 +50,7 @@ private:
         double first = 0.0;
         double end = 0.0;
         SampleMean mean;
+        bool isBeyondTrained = false;
     };
 
     bool isDifference() const { return m_shows == Shows::Difference; }

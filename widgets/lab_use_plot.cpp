@@ -1,6 +1,7 @@
 #include "widgets/lab_use_plot.h"
 
 #include "widgets/fonts.h"
+#include "widgets/lab_verdicts.h"
 #include "widgets/number_format.h"
 #include "widgets/plot_canvas.h"
 #include "widgets/plot_export.h"
@@ -15,12 +16,6 @@ namespace {
 constexpr double kSmallestFit = 64.0; ///< positions
 constexpr int kTopMargin = 24;        ///< px, for the pooled figure
 constexpr float kIntervalFill = 0.16F;
-
-QString signedNats(double value)
-{
-    return (value < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) +
-           QString::number(std::abs(value), 'f', 3);
-}
 
 } // namespace
 
@@ -124,16 +119,24 @@ void UsePlot::drawSegments(QCPPainter& painter, const QRectF& area, const Theme&
     }
     if (m_report == nullptr)
         return;
-    const QString verdict =
-        m_report->usesContext() ? tr("\u2713 uses its context") : tr("\u2715 no gain shown");
+    const bool isOpen = usesVerdict(*m_report).kind == LabVerdict::Kind::Undecided;
     painter.setFont(uiFont(TextSize::Secondary));
-    painter.setPen(theme.ink2);
-    painter.drawText(QPointF(area.left(), area.top() - kTopMargin + 15),
-                     tr("%1 nats, 95 % %2 to %3, over segments 1 to %4: %5")
-                         .arg(signedNats(m_report->gain.mean), signedNats(m_report->gain.low),
-                              signedNats(m_report->gain.high))
-                         .arg(m_report->segments.size() - 1)
-                         .arg(verdict));
+    painter.setPen(isOpen ? theme.caution : theme.ink2);
+    painter.drawText(QPointF(area.left(), area.top() - kTopMargin + 15), finding());
+}
+
+QString UsePlot::finding() const
+{
+    if (m_report == nullptr)
+        return {};
+    const SampleMean& gain = m_report->gain;
+    const QString interval =
+        gain.hasInterval() ? tr("95 % %1 to %2").arg(signedText(gain.low), signedText(gain.high))
+                           : tr("no interval");
+    return tr("%1 nats, %2, over segments 1 to %3: %4")
+        .arg(signedText(gain.mean), interval)
+        .arg(static_cast<qint64>(m_report->segments.size()) - 1)
+        .arg(usesVerdict(*m_report).text());
 }
 
 QString UsePlot::emptyText() const
@@ -149,17 +152,16 @@ ReadoutTable UsePlot::readoutTable() const
     table.title = tr("Loss, nats");
     table.headings = {QString(), tr("whole"), tr("gain")};
     for (const UseSegment& segment : m_segments)
-        table.rows.push_back(
-            {tr("Segment %1").arg(segment.segment),
-             Swatch::None,
-             nullptr,
-             {QString(), QString::number(segment.whole.mean, 'f', 3),
-              segment.largestDifference == 0.0 ? QStringLiteral("0")
-                                               : signedNats(segment.gain.mean)},
-             tr("Targets from %1; alone %2; 95 % %3 to %4")
-                 .arg(countText(segment.firstTarget))
-                 .arg(segment.alone.mean, 0, 'f', 3)
-                 .arg(signedNats(segment.gain.low), signedNats(segment.gain.high))});
+        table.rows.push_back({tr("Segment %1").arg(segment.segment),
+                              Swatch::None,
+                              nullptr,
+                              {QString(), QString::number(segment.whole.mean, 'f', 3),
+                               segment.largestDifference == 0.0 ? QStringLiteral("0")
+                                                                : signedText(segment.gain.mean)},
+                              tr("Targets from %1; alone %2; gain %3")
+                                  .arg(countText(segment.firstTarget))
+                                  .arg(segment.alone.mean, 0, 'f', 3)
+                                  .arg(intervalHint(segment.gain, true))});
     return table;
 }
 

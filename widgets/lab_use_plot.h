@@ -21,6 +21,8 @@ public:
     void add(const UseSegment& segment); ///< segment 0 clears what was shown
     void setReport(std::shared_ptr<const UseReport> report);
     void clear();
+    /// What stands above the plot: the pooled gain, its interval and the verdict; empty before.
+    QString finding() const;
 
 protected:
     SnapshotTable exportTable() const override;

@@ -21,6 +21,8 @@ constexpr double kPadding = 8.0;
 constexpr double kBarHeight = 18.0;
 constexpr double kFullBar = 6.0; ///< nats of the tallest bar; more is cut
 constexpr int kMostLines = 4;    ///< of the answer
+constexpr int kMostTokenRows = 3;
+constexpr double kRowGap = 4.0;
 
 QFont answerFont()
 {
@@ -59,6 +61,22 @@ QString answerText(const SweepTrial& trial)
 double lineHeight(const QFont& font)
 {
     return std::ceil(QFontMetricsF(font).height());
+}
+
+QString tokensTitle()
+{
+    return SweepAnswerBox::tr("right answer, nats");
+}
+
+double tokensTitleWidth()
+{
+    return std::ceil(QFontMetricsF(uiFont(TextSize::Axis)).horizontalAdvance(tokensTitle())) + 8;
+}
+
+/// Bar, piece and loss beneath each other.
+double tokenHeight()
+{
+    return kBarHeight + 2 + 2 * lineHeight(digitFont(TextSize::Axis));
 }
 
 } // namespace
@@ -122,7 +140,7 @@ int SweepAnswerBox::heightForWidth(int width) const
         return 0;
     double height = answerHeight(width) + lineHeight(uiFont()) + 2 * kPadding + 2;
     if (!m_trial->answerTokens.empty())
-        height += 2 * lineHeight(digitFont(TextSize::Axis)) + kBarHeight + 10;
+        height += 8 + tokensHeight(width - 2 * kPadding);
     return static_cast<int>(std::ceil(height));
 }
 
@@ -136,43 +154,76 @@ QSize SweepAnswerBox::minimumSizeHint() const
     return {200, heightForWidth(std::max(200, width()))};
 }
 
+std::vector<QRectF> SweepAnswerBox::tokenColumns(double width) const
+{
+    const QFontMetricsF metrics(digitFont(TextSize::Axis));
+    const double left = std::min(width / 2, tokensTitleWidth());
+    std::vector<QRectF> columns;
+    double x = left;
+    int row = 0;
+    for (const AnswerToken& token : m_trial->answerTokens) {
+        const double wide = std::max(metrics.horizontalAdvance(quotedPiece(token.piece)),
+                                     metrics.horizontalAdvance(lossText(token.nll)));
+        const double column = std::min(std::ceil(wide) + 6, std::max(1.0, width - left));
+        if (x + column > width && x > left) {
+            x = left;
+            ++row;
+        }
+        if (row == kMostTokenRows)
+            break; // the tooltip has them all
+        columns.emplace_back(x, row * (tokenHeight() + kRowGap), column, tokenHeight());
+        x += column + 2;
+    }
+    return columns;
+}
+
+double SweepAnswerBox::tokensHeight(double width) const
+{
+    const std::vector<QRectF> columns = tokenColumns(width);
+    return columns.empty() ? 0.0 : columns.back().bottom();
+}
+
+std::size_t SweepAnswerBox::numShownTokens(int width) const
+{
+    return m_trial ? tokenColumns(width - 2 * kPadding).size() : 0;
+}
+
 void SweepAnswerBox::paintTokens(QPainter& painter, const QRectF& area, const Theme& theme) const
 {
-    const QFont font = digitFont(TextSize::Axis);
-    const QFontMetricsF metrics(font);
-    const double line = lineHeight(font);
-    const QString title = tr("right answer, nats");
+    const std::vector<QRectF> columns = tokenColumns(area.width());
     painter.setFont(uiFont(TextSize::Axis));
     painter.setPen(theme.ink2);
-    const double words =
-        std::min(area.width() / 2, QFontMetricsF(painter.font()).horizontalAdvance(title) + 8);
-    paintElided(painter, QRectF(area.left(), area.bottom() - 2 * line, words, line),
-                Qt::AlignLeft | Qt::AlignVCenter, title);
-    double x = area.left() + words;
-    for (const AnswerToken& token : m_trial->answerTokens) {
-        const QString piece = quotedPiece(token.piece);
-        const QString loss = lossText(token.nll);
-        const double width =
-            std::max(metrics.horizontalAdvance(piece), metrics.horizontalAdvance(loss)) + 6;
-        if (x + width > area.right()) {
-            painter.setFont(font);
-            painter.setPen(theme.ink2);
-            painter.drawText(QPointF(std::min(x, area.right() - 8), area.bottom() - 3),
-                             QStringLiteral("…")); // the tooltip has them all
-            return;
-        }
-        const double share = std::clamp(token.nll / kFullBar, 0.0, 1.0);
-        const double height = std::max(1.0, std::round(kBarHeight * share));
-        const double foot = area.top() + kBarHeight;
-        painter.fillRect(QRectF(std::round(x) + 2, foot - height, std::round(width) - 6, height),
-                         theme.global);
-        painter.fillRect(QRectF(std::round(x) + 2, foot, std::round(width) - 6, 1), theme.line);
-        painter.setFont(font);
-        painter.setPen(theme.ink);
-        painter.drawText(QRectF(x, foot + 2, width - 2, line), Qt::AlignCenter, piece);
-        painter.drawText(QRectF(x, foot + 2 + line, width - 2, line), Qt::AlignCenter, loss);
-        x += width + 2;
-    }
+    const double words = std::min(area.width() / 2, tokensTitleWidth());
+    const double line = lineHeight(painter.font());
+    paintElided(painter,
+                QRectF(area.left(), area.top() + tokenHeight() - 2 * line, words - 4, line),
+                Qt::AlignLeft | Qt::AlignVCenter, tokensTitle());
+    for (std::size_t i = 0; i < columns.size(); ++i)
+        paintToken(painter, columns[i].translated(area.topLeft()), m_trial->answerTokens[i], theme);
+    if (columns.size() == m_trial->answerTokens.size() || columns.empty())
+        return;
+    painter.setPen(theme.ink2);
+    painter.drawText(QPointF(area.left(), area.top() + columns.back().bottom() - 3),
+                     QStringLiteral("… %1").arg(m_trial->answerTokens.size()));
+}
+
+void SweepAnswerBox::paintToken(QPainter& painter, const QRectF& column, const AnswerToken& token,
+                                const Theme& theme) const
+{
+    const QFont font = digitFont(TextSize::Axis);
+    const double line = lineHeight(font);
+    const double share = std::clamp(token.nll / kFullBar, 0.0, 1.0);
+    const double height = std::max(1.0, std::round(kBarHeight * share));
+    const double foot = column.top() + kBarHeight;
+    const double left = std::round(column.left()) + 2;
+    const double width = std::round(column.width()) - 6;
+    painter.fillRect(QRectF(left, foot - height, width, height), theme.global);
+    painter.fillRect(QRectF(left, foot, width, 1), theme.line);
+    painter.setFont(font);
+    painter.setPen(theme.ink);
+    const QRectF text(column.left(), foot + 2, column.width() - 2, line);
+    paintElided(painter, text, Qt::AlignCenter, quotedPiece(token.piece));
+    paintElided(painter, text.translated(0, line), Qt::AlignCenter, lossText(token.nll));
 }
 
 void SweepAnswerBox::paintEvent(QPaintEvent*)

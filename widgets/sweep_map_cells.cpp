@@ -292,10 +292,14 @@ void SweepMapPainter::paintOracle() const
                      kindSegments(cell, true), m_theme);
         room.setLeft(room.left() + width + 10);
     }
-    if (room.width() > 60)
-        add(tr("%1-token prompt, the same questions: the most any length could score")
-                .arg(countText(m_report.oracleTokens)),
-            uiFont(TextSize::Secondary));
+    const QString tokens = countText(m_report.oracleTokens);
+    const QFont font = uiFont(TextSize::Secondary);
+    for (const QString& words :
+         {tr("%1-token prompt, the same questions: the most any length could score").arg(tokens),
+          tr("%1-token prompt, the same questions").arg(tokens), tr("%1-token prompt").arg(tokens),
+          tr("%1 tokens").arg(tokens)})
+        if (widthOf(font, words) <= room.width()) // the tooltip has the rest
+            return add(words, font);
 }
 
 } // namespace kvscope

@@ -20,6 +20,13 @@ constexpr std::size_t kManyDepths = 11; ///< more have one line each
 constexpr double kShortPlot = 56.0;
 constexpr double kTallPlot = 132.0;
 constexpr std::size_t kThickBars = 7;
+constexpr double kInset = kMargin + 4; ///< of the texts below the map
+constexpr double kTwoAbreastShare = 0.56;
+constexpr double kNameGap = 10.0;    ///< px between a name and what follows
+constexpr double kValueGap = 14.0;   ///< px between a value and its note
+constexpr double kLeastValue = 64.0; ///< px, so that short values' notes stand in a column
+constexpr double kIndent = 16.0;     ///< px, of what stands below its name
+constexpr double kTitleGap = 6.0;
 
 /// Heights that do not depend on the room.
 struct Heights
@@ -27,7 +34,7 @@ struct Heights
     double header, leak, row, control, oracle, ends, wrong;
 };
 
-Heights heightsOf(const SweepMapShape& shape, bool isTwoLine)
+Heights heightsOf(const SweepMapShape& shape, bool isTwoLine, double summaryHeight)
 {
     Heights heights{};
     heights.header =
@@ -36,7 +43,7 @@ Heights heightsOf(const SweepMapShape& shape, bool isTwoLine)
     heights.row = std::ceil(isTwoLine ? shape.line + shape.smallLine + 4 : shape.line + 4);
     heights.control = heights.row;
     heights.oracle = std::ceil(shape.line + 10);
-    heights.ends = std::ceil(7 * shape.line + 3 * kMargin);
+    heights.ends = std::ceil(summaryHeight + 2 * kMargin + 2);
     const double bar = shape.depths <= kThickBars ? shape.smallLine + 2 : shape.smallLine;
     heights.wrong = std::ceil(shape.line + 4 + bar * static_cast<double>(shape.depths) +
                               2 * shape.smallLine + 2 * kMargin);
@@ -137,14 +144,17 @@ SweepMapLayout layOutSweepMap(const QRectF& area, const SweepMapShape& shape,
     layout.shape = shape;
     layout.area = area;
     layout.hasTwoLines = shape.depths <= kManyDepths;
-    const Heights heights = heightsOf(shape, layout.hasTwoLines);
+    const double width = area.width();
+    const bool isTwoAbreast = width >= kTwoAbreastFrom;
+    const double endsWidth = isTwoAbreast ? std::round(width * kTwoAbreastShare) : width;
+    layout.summary = placeSummary(shape.summary, endsWidth - kInset - kMargin, shape.line);
+    const Heights heights = heightsOf(shape, layout.hasTwoLines, layout.summary.height);
     layout.header = QRectF(area.left(), area.top(), area.width(), heights.header);
     layout.view = QRectF(area.left(), layout.header.bottom(), area.width(),
                          std::max(0.0, area.bottom() - layout.header.bottom()));
     layOutWidths(layout);
     layout.firstColumn = layout.gridLeft - scroll.x;
 
-    const bool isTwoAbreast = area.width() >= kTwoAbreastFrom;
     const double below =
         isTwoAbreast ? std::max(heights.ends, heights.wrong) : heights.ends + heights.wrong;
     const auto depths = static_cast<double>(shape.depths);
@@ -179,15 +189,46 @@ SweepMapLayout layOutSweepMap(const QRectF& area, const SweepMapShape& shape,
     layout.byLengthScores = QRectF(layout.gridLeft, y, gridWidth - kGap, shape.smallLine);
     y += shape.smallLine + kMargin;
 
-    const double width = area.width();
-    const double endsWidth = isTwoAbreast ? std::round(width * 0.56) : width;
     layout.ends = QRectF(area.left(), y, endsWidth, isTwoAbreast ? below : heights.ends);
+    layout.summaryAt = layout.ends.topLeft() + QPointF(kInset, kMargin);
     if (isTwoAbreast)
         layout.wrong = QRectF(area.left() + endsWidth, y, width - endsWidth, below);
     else
         layout.wrong = QRectF(area.left(), layout.ends.bottom(), width, heights.wrong);
     layout.contentHeight = layout.wrong.bottom() - top;
     return layout;
+}
+
+SummaryPlaces placeSummary(const std::vector<SummaryRowWidths>& rows, double width, double line)
+{
+    double names = 0.0;
+    for (const SummaryRowWidths& row : rows)
+        if (!row.isTitle)
+            names = std::max(names, row.name + kNameGap);
+    SummaryPlaces places;
+    double y = 0.0;
+    for (const SummaryRowWidths& row : rows) {
+        if (row.isTitle && y > 0.0)
+            y += kTitleGap;
+        SummaryRowPlace place{{0.0, y}, {}, {}};
+        double x = row.isTitle ? row.name + kNameGap : names;
+        if (row.value > 0.0 && x + row.value > width) {
+            y += line;
+            x = kIndent;
+        }
+        place.value = {x, y};
+        if (row.value > 0.0)
+            x += std::max(kLeastValue, row.value + kValueGap);
+        if (row.note > 0.0 && x + row.note > width) {
+            y += line;
+            x = row.isTitle ? 0.0 : names + row.note <= width ? names : kIndent;
+        }
+        place.note = {x, y};
+        places.rows.push_back(place);
+        y += line;
+    }
+    places.height = y;
+    return places;
 }
 
 QSizeF wholeSweepMapSize(const SweepMapShape& shape, const QSizeF& atLeast)

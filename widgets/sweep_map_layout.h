@@ -7,18 +7,48 @@
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 namespace kvscope {
+
+/// The widths of a line below the map, in pixels; 0 where there is no such text.
+struct SummaryRowWidths
+{
+    double name = 0.0;
+    double value = 0.0;
+    double note = 0.0;
+    bool isTitle = false; ///< has no value, and a little room above it
+};
+
+/// Where its texts begin, from the top left of the first line.
+struct SummaryRowPlace
+{
+    QPointF name;
+    QPointF value;
+    QPointF note;
+};
+
+struct SummaryPlaces
+{
+    std::vector<SummaryRowPlace> rows;
+    double height = 0.0;
+};
+
+/// Values stand in a column behind the names, notes behind the values. What does not fit there
+/// stands in a line of its own below; only what is wider than the whole room cannot be shown whole.
+/// \param line  height of a line
+SummaryPlaces placeSummary(const std::vector<SummaryRowWidths>& rows, double width, double line);
 
 /// What the layout of a sweep's map depends on, beside the room.
 struct SweepMapShape
 {
     std::size_t columns = 0; ///< lengths
     std::size_t depths = 0;
-    bool isLeaking = false;     ///< a band over the map says so
-    bool hasTrainedLine = true; ///< a third line of the header names the trained length
-    double line = 17.0;         ///< height of a line of body text
-    double smallLine = 14.0;    ///< height of a line of secondary text
+    bool isLeaking = false;                ///< a band over the map says so
+    bool hasTrainedLine = true;            ///< a third line of the header names the trained length
+    double line = 17.0;                    ///< height of a line of body text
+    double smallLine = 14.0;               ///< height of a line of secondary text
+    std::vector<SummaryRowWidths> summary; ///< of the lines below the map
 
     bool isEmpty() const { return columns == 0; }
 };
@@ -58,6 +88,8 @@ struct SweepMapLayout
     QRectF byLength;            ///< the plot
     QRectF byLengthScores;      ///< a line of k/n under it
     QRectF ends;                ///< ends against middle, and effective lengths
+    QPointF summaryAt;          ///< where their first line begins
+    SummaryPlaces summary;      ///< their lines, from there
     QRectF wrong;               ///< wrong answers by depth
     double contentWidth = 0.0;  ///< of all lengths
     double contentHeight = 0.0; ///< of all below the header

@@ -4,6 +4,7 @@
 #include "widgets/fonts.h"
 #include "widgets/number_format.h"
 #include "widgets/painted_panel.h"
+#include "widgets/sweep_summary.h"
 #include "widgets/theme.h"
 
 #include <QCoreApplication>
@@ -49,6 +50,7 @@ SweepMapShape sweepMapShape(const SweepReport& report)
     shape.isLeaking = report.isLeaking;
     shape.hasTrainedLine = numTrainedColumns(report) < report.columns.size();
     shape.line = std::ceil(QFontMetricsF(uiFont()).height());
+    shape.summary = summaryWidths(sweepSummary(report));
     shape.smallLine = std::ceil(QFontMetricsF(uiFont(TextSize::Axis)).height());
     return shape;
 }

@@ -12,6 +12,7 @@ class QPainter;
 
 namespace kvscope {
 
+struct SweepSummaryRow;
 struct Theme;
 
 /// What a cell of the map says of its trials.
@@ -80,10 +81,7 @@ private:
 
     // sweep_map_summary.cpp
     void paintSummary() const;
-    void paintEndsAgainstMiddle(QRectF& line) const;
-    void paintEffectiveLengths(QRectF& line) const;
-    void paintFact(QRectF& line, const QString& name, const QString& value,
-                   const QString& note) const;
+    void paintRow(const SweepSummaryRow& row, const SummaryRowPlace& place) const;
     void paintTitle(QRectF& line, const QString& title, const QString& note) const;
     void paintWrongAnswers() const;
     void paintKindLegend(const QRectF& area) const;

@@ -3,6 +3,7 @@
 #include "widgets/number_format.h"
 #include "widgets/painted_panel.h"
 #include "widgets/sweep_map_painter.h"
+#include "widgets/sweep_summary.h"
 #include "widgets/theme.h"
 
 #include <QCoreApplication>
@@ -17,34 +18,10 @@ namespace {
 
 constexpr double kMargin = 8.0;
 constexpr double kDepthNames = 46.0;
-/// "Never a bare per cent for fewer than 100 trials."
-constexpr std::int64_t kPercentFrom = 100;
 
 QString tr(const char* text)
 {
     return QCoreApplication::translate("kvscope::SweepMap", text);
-}
-
-QString shareNote(const Proportion& score)
-{
-    return score.trials >= kPercentFrom
-               ? QStringLiteral("%1 %").arg(100.0 * score.rate(), 0, 'f', 1)
-               : QString();
-}
-
-/// "25–75 %", of the depths between 0 and 100.
-QString middleDepths(const std::vector<double>& depths)
-{
-    std::vector<double> inner;
-    for (const double depth : depths)
-        if (depth > 0 && depth < 100)
-            inner.push_back(depth);
-    if (inner.empty())
-        return {};
-    const QString last = depthText(inner.back());
-    if (inner.size() == 1)
-        return last;
-    return QString::number(inner.front(), 'g', 4) + QChar(0x2013) + last;
 }
 
 std::int64_t numWrong(const SweepCell& cell)
@@ -64,11 +41,9 @@ void SweepMapPainter::paintSummary() const
                               std::max(both.height(), m_layout.area.bottom() - both.top())),
                        m_theme.alternateRow);
     m_painter.fillRect(QRectF(both.left(), both.top(), both.width(), 1), m_theme.line);
-    QRectF line = m_layout.ends.adjusted(kMargin + 4, kMargin, -kMargin, 0);
-    line.setHeight(m_layout.shape.line);
-    paintEndsAgainstMiddle(line);
-    line.translate(0, 6);
-    paintEffectiveLengths(line);
+    const std::vector<SweepSummaryRow> rows = sweepSummary(m_report);
+    for (std::size_t i = 0; i < std::min(rows.size(), m_layout.summary.rows.size()); ++i)
+        paintRow(rows[i], m_layout.summary.rows[i]);
     paintWrongAnswers();
 }
 
@@ -83,55 +58,20 @@ void SweepMapPainter::paintTitle(QRectF& line, const QString& title, const QStri
     line.translate(0, m_layout.shape.line);
 }
 
-void SweepMapPainter::paintFact(QRectF& line, const QString& name, const QString& value,
-                                const QString& note) const
+void SweepMapPainter::paintRow(const SweepSummaryRow& row, const SummaryRowPlace& place) const
 {
-    const double names = std::min(132.0, std::floor(line.width() * 0.34));
-    write(QRectF(line.left(), line.top(), names, line.height()), Qt::AlignLeft | Qt::AlignVCenter,
-          name, uiFont(), m_theme.ink2);
+    const auto at = [this](const QPointF& from) {
+        const QPointF topLeft = m_layout.summaryAt + from;
+        return QRectF(topLeft, QPointF(m_layout.ends.right() - kMargin + 1,
+                                       topLeft.y() + m_layout.shape.line));
+    };
     const QFont bold = uiFont(TextSize::Body, QFont::Bold);
-    QRectF room(line.left() + names + 8, line.top(), line.width() - names - 8, line.height());
-    write(room, Qt::AlignLeft | Qt::AlignVCenter, value, bold, m_theme.ink);
-    room.setLeft(room.left() + std::max(64.0, QFontMetricsF(bold).horizontalAdvance(value) + 14));
-    if (room.width() > 24)
-        write(room, Qt::AlignLeft | Qt::AlignVCenter, note, uiFont(), m_theme.ink2);
-    line.translate(0, m_layout.shape.line);
-}
-
-void SweepMapPainter::paintEndsAgainstMiddle(QRectF& line) const
-{
-    const EndsAgainstMiddle& test = m_report.endsAgainstMiddle;
-    paintTitle(line, tr("Ends against middle"), tr("trained lengths, exact two-sided test"));
-    const bool hasBoth = test.ends.trials > 0 && test.middle.trials > 0;
-    const auto score = [](const Proportion& of) {
-        return of.trials > 0 ? scoreText(of) : missingText();
-    };
-    paintFact(line, tr("ends, 0 and 100 %"), score(test.ends), shareNote(test.ends));
-    const QString between = middleDepths(m_report.depths);
-    paintFact(line, between.isEmpty() ? tr("middle") : tr("middle, %1").arg(between),
-              score(test.middle), shareNote(test.middle));
-    paintFact(line, tr("difference"),
-              hasBoth ? (test.p > 0 ? QStringLiteral("p = ") : QStringLiteral("p ")) +
-                            probabilityText(test.p)
-                      : missingText(),
-              hasBoth ? QString() : tr("wants trials at 0 and 100 % and between"));
-}
-
-void SweepMapPainter::paintEffectiveLengths(QRectF& line) const
-{
-    paintTitle(line, tr("Effective length"), tr("depths pooled; it and every shorter one pass"));
-    const auto say = [&](const QString& name, const EffectiveLength& length) {
-        const EffectiveLengthWords words = effectiveLengthWords(length);
-        paintFact(line, name, words.finding, words.bound);
-    };
-    say(tr("absolute, %1 %").arg(percentText(m_report.absolute.threshold)), m_report.absolute);
-    if (m_report.relative.threshold > 0)
-        say(tr("relative, %1 %").arg(percentText(m_report.relative.threshold)), m_report.relative);
-    else
-        paintFact(line, tr("relative"), missingText(),
-                  m_report.oracle.score.trials > 0
-                      ? tr("nothing was found even with the fact alone")
-                      : tr("wants the oracle's score"));
+    const int alignment = Qt::AlignLeft | Qt::AlignVCenter;
+    write(at(place.name), alignment, row.name, row.isTitle ? bold : uiFont(),
+          row.isTitle ? m_theme.ink : m_theme.ink2);
+    write(at(place.value), alignment, row.value, bold, m_theme.ink);
+    write(at(place.note), alignment, row.note, row.isTitle ? uiFont(TextSize::Secondary) : uiFont(),
+          m_theme.ink2);
 }
 
 void SweepMapPainter::paintWrongAnswers() const

@@ -24,6 +24,8 @@
 namespace kvscope {
 namespace {
 
+constexpr int kLeastText = 40; ///< px of the prompt, before lines below the answer go
+
 QString textOf(const ShownPrompt& prompt, const TextRange& range)
 {
     return QString::fromUtf8(prompt.text.data() + range.begin,
@@ -102,6 +104,7 @@ SweepPromptPanel::SweepPromptPanel(QWidget* parent)
     m_text->setFrameShape(QFrame::NoFrame);
     m_text->setTabChangesFocus(true);
     m_text->setAccessibleName(tr("The trial's prompt"));
+    m_text->setMinimumHeight(1); // it gives way first: it scrolls
     m_placement->setWordWrap(true);
     m_placement->setTextFormat(Qt::PlainText);
     m_placement->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -196,6 +199,7 @@ QString SweepPromptPanel::shownText() const
 
 QWidget* SweepPromptPanel::takeHeader()
 {
+    m_isHeaderTaken = true;
     layout()->removeWidget(m_header);
     m_header->setSurface(&Theme::dockTitle);
     return m_header;
@@ -217,8 +221,37 @@ void SweepPromptPanel::describe()
     m_header->setTexts({tr("Prompt and answer"), question, tr("measured")});
     setAccessibleName(tr("Prompt and answer"));
     setAccessibleDescription(question);
-    m_placement->setText(placement());
     m_placement->setVisible(m_trial.has_value());
+    m_placement->setToolTip(placement());
+    arrange();
+}
+
+void SweepPromptPanel::arrange()
+{
+    if (!m_trial)
+        return;
+    const int inside = width() - 2 * spacing::kStep;
+    const int answer = m_answer->heightForWidth(inside);
+    m_answer->setFixedHeight(answer); // nothing in it is cut
+    const int header = m_isHeaderTaken ? 0 : m_header->height();
+    const int room = height() - header - kLeastText - answer - 2 * spacing::kTight - spacing::kStep;
+    QStringList lines = placement().split(u'\n');
+    m_placement->setText(lines.join(u'\n'));
+    while (lines.size() > 1 && m_placement->heightForWidth(inside) > room) {
+        lines.removeLast();
+        m_placement->setText(lines.join(u'\n'));
+    }
+}
+
+QString SweepPromptPanel::shownPlacement() const
+{
+    return m_trial ? m_placement->text() : QString();
+}
+
+void SweepPromptPanel::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    arrange();
 }
 
 void SweepPromptPanel::insertText(QTextCursor& cursor, const QString& text,
@@ -323,6 +356,8 @@ void SweepPromptPanel::changeEvent(QEvent* event)
 {
     if (event->type() == QEvent::PaletteChange)
         showPrompt();
+    if (event->type() == QEvent::FontChange)
+        arrange();
     QWidget::changeEvent(event);
 }
 

@@ -45,6 +45,8 @@ public:
 
     /// "Asked for 50 % of 4,096; placed at token 2,031 of 4,084 (49.7 %)." and what else is known.
     QString placement() const;
+    /// As much of it as there is room for beneath the answer; the tooltip has all of it.
+    QString shownPlacement() const;
     /// What the text view shows, as plain text.
     QString shownText() const;
     QTextEdit* textView() const { return m_text; }
@@ -58,8 +60,10 @@ public:
 protected:
     void paintEvent(QPaintEvent* event) override;
     void changeEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
+    void arrange();
     void showPrompt();
     void describe();
     void insert(QTextCursor& cursor, const PromptPiece& piece) const;
@@ -70,6 +74,7 @@ private:
     QString m_missing; ///< why there is no prompt
     int m_number = 0;
     PlotHeader* m_header;
+    bool m_isHeaderTaken = false;
     QButtonGroup* m_choice;
     QTextEdit* m_text;
     SweepAnswerBox* m_answer;

@@ -12,9 +12,11 @@
 #include "widgets/lab_plan_table.h"
 #include "widgets/lab_positions_plot.h"
 #include "widgets/report_card_view.h"
+#include "widgets/start_actions.h"
 #include "widgets/sweep_map_panel.h"
 #include "widgets/sweep_prompt_panel.h"
 #include "widgets/sweep_trials_panel.h"
+#include "widgets/trial_running_panel.h"
 
 #include <QAction>
 #include <QDockWidget>
@@ -164,6 +166,41 @@ private Q_SLOTS:
         QTRY_COMPARE_WITH_TIMEOUT(panel().list().state(LabKind::Latency), LabState::Done, 30000);
         QTRY_COMPARE(lab().firstToken->readout().rows.size(), std::size_t{3});
         QTRY_COMPARE(lab().decodeStep->readout().rows.size(), std::size_t{3});
+        // What the report says of itself stays with its kind.
+        const auto notes = panel().notes();
+        panel().list().choose(LabKind::Limits);
+        QVERIFY(panel().notes().empty());
+        panel().list().choose(LabKind::Latency);
+        QVERIFY(panel().notes() == notes);
+    }
+
+    void oneClickStartsThePasskeySweep()
+    {
+        openReadingModel();
+        m_window->showWorkspace(Workspace::Live);
+        StartActions& start = m_window->panels().chat->startActions();
+        QTRY_VERIFY(start.isVisible() &&
+                    start.button(StartActions::Action::PasskeySweep)->isEnabled());
+        QTest::mouseClick(start.button(StartActions::Action::PasskeySweep), Qt::LeftButton);
+        QCOMPARE(m_window->workspace(), Workspace::Lab);
+        QCOMPARE(panel().list().chosen(), LabKind::Passkey);
+        QVERIFY(lab().isRunning());
+        QVERIFY(!start.button(StartActions::Action::PasskeySweep)->isEnabled());
+        QTRY_VERIFY_WITH_TIMEOUT(lab().map->report() != nullptr, 30000);
+        QCOMPARE(lab().map->report()->experiment, std::string("passkey"));
+        QCOMPARE(lab().map->report()->columns.size(), std::size_t{3});
+        QCOMPARE(lab().map->report()->columns[0].tokens, 512);
+        QCOMPARE(lab().map->report()->depths, (std::vector<double>{0.0, 50.0, 100.0}));
+        QTRY_VERIFY_WITH_TIMEOUT(lab().running->description().startsWith("Passkey "), 30000);
+        // The toolbar's Stop ends it: what landed stays.
+        QAction* stop = m_window->action("Stop");
+        QVERIFY(stop->isEnabled() && m_window->action("Pause or resume")->isEnabled());
+        stop->trigger();
+        QTRY_VERIFY_WITH_TIMEOUT(!lab().isRunning(), 30000);
+        QCOMPARE(panel().list().state(LabKind::Passkey), LabState::Stopped);
+        QCOMPARE(lab().running->description(), QString("nothing runs"));
+        QVERIFY(!stop->isEnabled());
+        QTRY_VERIFY(panel().passkeyButton()->isEnabled());
     }
 
     void theReportCardIsMeasuredShownAndKept()

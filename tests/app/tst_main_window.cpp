@@ -10,6 +10,7 @@
 #include "widgets/message_bar.h"
 #include "widgets/open_dialog.h"
 #include "widgets/rings_panel.h"
+#include "widgets/start_actions.h"
 #include "widgets/status_strip.h"
 #include "widgets/token_history.h"
 #include "widgets/token_selection.h"
@@ -77,6 +78,37 @@ private Q_SLOTS:
         QTRY_VERIFY(window.panels().rings->chosenLayer().has_value());
         QVERIFY(window.panels().chat->messageBar().text().contains(
             "tokenizer")); // none beside it: said, not silent
+    }
+
+    void anEmptyWindowOffersWhatCanBeStarted()
+    {
+        QTemporaryDir folder;
+        const QString model = folder.filePath("smollm2.gguf");
+        QVERIFY(QFile::copy(golden("gguf/llama_q4_1.gguf"), model));
+        MainWindow window({"cpu", "auto", model});
+        window.show();
+        StartActions& start = window.panels().chat->startActions();
+        using Action = StartActions::Action;
+        QVERIFY(start.isVisible());
+        QVERIFY(!start.button(Action::PasskeySweep)->isEnabled());
+        QVERIFY(start.button(Action::PasskeySweep)->text().endsWith("no model is open"));
+        QCOMPARE(start.button(Action::OpenDemo)->isEnabled(),
+                 window.action("Open demo model")->isEnabled());
+        QSignalSpy opened(&window.engine(), &EngineBridge::modelOpened);
+        QTest::mouseClick(start.button(Action::OpenSmolLm2), Qt::LeftButton);
+        QTRY_COMPARE(opened.count(), 1);
+        QCOMPARE(window.panels().model().path, model.toStdString());
+        QVERIFY(!start.button(Action::OpenSmolLm2)->isVisible()); // it is open
+    }
+
+    void aModelThatIsNotInstalledIsNotOneClickAway()
+    {
+        MainWindow window({"cpu", "auto", "/no/such/smollm2.gguf"});
+        window.show();
+        const QPushButton* button =
+            window.panels().chat->startActions().button(StartActions::Action::OpenSmolLm2);
+        QVERIFY(button->isVisible() && !button->isEnabled());
+        QVERIFY(button->text().contains("not downloaded"));
     }
 
     void aFailedOpenIsOneLineAndKeepsTheModel()

@@ -127,6 +127,67 @@ private Q_SLOTS:
         QCOMPARE(needle.numItems, 12);
     }
 
+    void aShortFormLeavesNoGap()
+    {
+        LabPlanForm form;
+        form.showKind(LabKind::Needle);
+        const int needle = form.sizeHint().height();
+        form.showKind(LabKind::Card);
+        const int card = form.sizeHint().height();
+        QVERIFY(card < needle - 60);
+        QCOMPARE(card, form.form(LabKind::Card).sizeHint().height());
+        form.showKind(LabKind::Needle);
+        QCOMPARE(form.sizeHint().height(), needle);
+    }
+
+    void progressAndButtonsStayWhileThePlanScrolls()
+    {
+        LabPanel panel;
+        panel.resize(280, 448); // as in a window of 800x600
+        panel.show();
+        panel.setUnavailable({});
+        panel.list().choose(LabKind::Passkey);
+        panel.setPlan(somePlan());
+        panel.setState(LabState::Running);
+        QTest::qWait(20);
+        for (const QWidget* one : {static_cast<QWidget*>(panel.cancelButton()),
+                                   static_cast<QWidget*>(&panel.progress())}) {
+            QVERIFY(!one->visibleRegion().isEmpty());
+            QCOMPARE(one->visibleRegion().boundingRect(), one->rect()); // all of it
+        }
+    }
+
+    void oneClickAsksForThePasskeySweep()
+    {
+        LabPanel panel;
+        panel.setUnavailable("No model open.");
+        QVERIFY(!panel.passkeyButton()->isEnabled());
+        QCOMPARE(panel.passkeyButton()->toolTip(), QString("No model open."));
+        panel.setUnavailable({});
+        QSignalSpy wanted(&panel, &LabPanel::passkeySweepWanted);
+        QTest::mouseClick(panel.passkeyButton(), Qt::LeftButton);
+        QCOMPARE(wanted.count(), 1);
+        panel.setState(LabState::Running);
+        QVERIFY(!panel.passkeyButton()->isEnabled());
+    }
+
+    void thePasskeySweepIsSmallAndWhateverWasTypedBeforeIsGone()
+    {
+        LabPlanForm form;
+        LabForm& passkey = form.form(LabKind::Passkey);
+        passkey.setText("lengths", "not a length");
+        passkey.setNumber("more", 7);
+        passkey.setText("protocol", "reference");
+        passkey.setChecked("leaky", true);
+        form.fillPasskeySweep();
+        const auto request = std::get<SweepSettings>(form.experiment(LabKind::Passkey)).request;
+        QCOMPARE(request.lengths, (std::vector<std::int64_t>{512, 1024, 4096}));
+        QCOMPARE(request.depths, (std::vector<double>{0.0, 50.0, 100.0}));
+        QCOMPARE(request.numItems, 20);
+        QCOMPARE(request.maxTrials, 0);
+        QVERIFY(request.protocol == PasskeyProtocol::Ours && !request.isLeaky);
+    }
+
     void whatIsTypedWrongIsSaidAndCannotBeStarted()
     {
         LabPanel panel;

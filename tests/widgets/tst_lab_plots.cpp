@@ -143,6 +143,25 @@ private Q_SLOTS:
         QCOMPARE(plot.readout().rows[0].values[2], QString("4.000"));
     }
 
+    void aSchemeThatIsUndecidedIsCalledSo()
+    {
+        PositionsPlot plot(PositionsPlot::Shows::Loss);
+        plot.begin(begun(0));
+        QCOMPARE(plot.keyOf(0), QString("plain"));
+        auto report = std::make_shared<PositionsReport>(*positionsReport(1));
+        report->series[0].lastBin = meanOf(3.19); // its interval reaches over the line of 3.2
+        report->series[0].bins[1].nll = {1, 3.19, 0.0, 3.19, 3.19};
+        plot.setReport(report);
+        QCOMPARE(plot.keyOf(0), QString("plain: ? undecided"));
+        QTRY_VERIFY(!plot.readout().rows.empty());
+        QCOMPARE(plot.readout().rows.back().values[2], QString("? open"));
+        QVERIFY(plot.readout().rows[1].hint.contains("no interval"));
+        QVERIFY(plot.readout().rows[1].hint.contains("beyond the trained length"));
+        QVERIFY(plot.csv().contains("plain,bin,256,511,3.19,,,1"));
+        QCOMPARE(plot.keyOf(1), QString());
+        drawn(plot);
+    }
+
     void theDifferenceIsOfTheSecondSchemeLessTheFirst()
     {
         PositionsPlot plot(PositionsPlot::Shows::Difference);
@@ -186,6 +205,12 @@ private Q_SLOTS:
         QCOMPARE(plot.readout().rows[2].values[2], QString("–"));
         QVERIFY(plot.readout().rows[2].hint.contains("needs 9.0 GiB"));
         QVERIFY(plot.csv().contains("65536,0,,,,,0,\"needs 9.0 GiB, 3.1 GiB are free\""));
+        QCOMPARE(plot.keyOf(0), QString("one shot: 1.00 s foretold \u22129.1 % off at 512"));
+        report = std::make_shared<LatencyReport>(*report);
+        report->fits[0].isDisturbed = true;
+        plot.setReport(report);
+        QVERIFY(plot.keyOf(0).startsWith("! one shot") && plot.keyOf(0).endsWith("disturbed"));
+        QVERIFY(plot.readout().rows[1].hint.contains("disturbed by other load"));
     }
 
     void stepsStandBesideTheirBytes()
@@ -205,6 +230,37 @@ private Q_SLOTS:
         QCOMPARE(plot.readout().rows[0].values, (std::array<QString, 3>{"", "8.2", "16.3"}));
         QCOMPARE(plot.readout().rows[1].values[1], QString("–"));
         QVERIFY(hasColor(drawn(plot), Theme::light().global));
+    }
+
+    void aFloorByADisturbedBandwidthIsUncertain()
+    {
+        DecodeStepPlot plot;
+        plot.resize(700, 320);
+        DecodeStepRow step;
+        step.numSteps = 16;
+        step.medianSeconds = 0.0163;
+        step.floorSeconds = 0.0082;
+        for (const std::int64_t cached : {1024, 2048}) {
+            step.cachedTokens = cached;
+            plot.add(step);
+        }
+        auto report = std::make_shared<LatencyReport>();
+        report->bandwidthBytesPerSecond = 17.4e9;
+        plot.setReport(report);
+        QCOMPARE(plot.floorKey(), QString("its bytes at 17.4 GB/s"));
+        QVERIFY(!hasColor(drawn(plot), Theme::light().caution));
+        QVERIFY(plot.csv().contains(",0\r\n"));
+        report = std::make_shared<LatencyReport>(*report);
+        report->isBandwidthDisturbed = true;
+        report->stepSecondsPer1000 = 1.2e-5;
+        plot.setReport(report);
+        QCOMPARE(plot.floorKey(), QString("! its bytes at 17.4 GB/s, measured under other load"));
+        QVERIFY(plot.stepKey().contains("0.012 ms per 1,000 cached"));
+        QVERIFY(hasColor(drawn(plot), Theme::light().caution));
+        QTRY_COMPARE(plot.readout().rows.size(), std::size_t{2});
+        QTRY_COMPARE(plot.readout().rows[0].values[1], QString("8.2 !"));
+        QVERIFY(plot.readout().rows[0].hint.contains("measured under other load"));
+        QVERIFY(plot.csv().contains(",1\r\n"));
     }
 
     void useMarksItsCheck_data()
@@ -237,6 +293,24 @@ private Q_SLOTS:
         QTRY_COMPARE(plot.readout().rows.size(), std::size_t{4});
         QCOMPARE(plot.readout().rows[1].values[2], QString("+0.300"));
         QCOMPARE(plot.csv().count("\r\n"), plot.csv().split("\r\n").size() - 1);
+        QCOMPARE(plot.finding().endsWith("✓ uses its context"), difference == 0.0);
+        QCOMPARE(plot.finding().endsWith("✕ the check failed"), difference != 0.0);
+    }
+
+    void aGainThatIsUndecidedIsCalledSo()
+    {
+        UsePlot plot;
+        QCOMPARE(plot.finding(), QString());
+        auto report = std::make_shared<UseReport>();
+        report->segments.resize(4);
+        report->gain = meanOf(0.02); // from -0.02 to 0.06
+        plot.setReport(report);
+        QCOMPARE(plot.finding(), QString("+0.020 nats, 95 % \u22120.020 to +0.060, over segments 1 "
+                                         "to 3: ? undecided"));
+        report = std::make_shared<UseReport>(*report);
+        report->gain = {1, 0.3, 0.0, 0.3, 0.3};
+        plot.setReport(report);
+        QVERIFY(plot.finding().contains("no interval") && plot.finding().endsWith("? undecided"));
     }
 
     void limitsDropColumnsInAWrittenOrder()

@@ -89,6 +89,47 @@ private Q_SLOTS:
                      qPrintable(kindName(kind)));
     }
 
+    // The result's dock in windows of 1280x800 and 1440x900, and the narrowest with two abreast.
+    void nothingBelowTheMapIsCut_data()
+    {
+        QTest::addColumn<QSize>("size");
+        QTest::addColumn<int>("found"); // of 12 in each cell: undecided, passing or failing
+        for (const QSize size : {QSize(572, 640), QSize(704, 740), QSize(620, 480)})
+            for (const int found : {-1, 0, 8, 12})
+                QTest::addRow("%d wide, %d found", size.width(), found) << size << found;
+    }
+    void nothingBelowTheMapIsCut()
+    {
+        QFETCH(QSize, size);
+        QFETCH(int, found);
+        SweepReport report = fakeSweep();
+        if (found < 0) { // nothing between the ends, and one length
+            report.endsAgainstMiddle = {};
+            report.endsAgainstMiddle = {};
+            report.relative.threshold = 0.0;
+        } else {
+            for (EffectiveLength* length : {&report.absolute, &report.relative}) {
+                length->tokens = found > 8 ? 4096 : 0;
+                length->mostTokens = found > 0 ? 7680 : 0;
+            }
+        }
+        const SweepMapLayout layout =
+            layOutSweepMap(QRectF(QPointF(0, 0), size), sweepMapShape(report));
+        TextRecorder recorder(size);
+        QPainter painter(&recorder);
+        SweepMapPainter(painter, report, layout, SweepMapMode::Cells, Theme::light()).paint();
+        painter.end();
+        QString below;
+        for (const RecordedText& text : recorder.texts()) {
+            if (!layout.ends.contains(text.box.center()) &&
+                !layout.oracle.contains(text.box.center()))
+                continue;
+            below += text.text + ' ';
+            QVERIFY2(!text.text.contains(QChar(0x2026)), qPrintable(text.text));
+        }
+        QVERIFY(below.contains("Effective"));
+    }
+
     void clickChoosesACellOnce()
     {
         QSignalSpy chosen(m_panel.get(), &SweepMapPanel::cellChosen);

@@ -11,6 +11,9 @@ SweepMapShape shapeOf(std::size_t columns, std::size_t depths)
     SweepMapShape shape;
     shape.columns = columns;
     shape.depths = depths;
+    shape.summary = {{120, 0, 180, true},   {105, 40, 50, false}, {90, 40, 50, false},
+                     {60, 10, 240, false},  {100, 0, 235, true},  {110, 120, 140, false},
+                     {100, 245, 140, false}};
     return shape;
 }
 
@@ -155,6 +158,46 @@ private Q_SLOTS:
                  (SweepCellKey{TrialRole::Asked, 0, 0}));
         QCOMPARE(neighbourOf({TrialRole::Asked, 0, 0}, 99, 0, shape),
                  (SweepCellKey{TrialRole::Asked, 2, 0}));
+    }
+
+    void wordsBelowTheMapAreNeverCut_data()
+    {
+        QTest::addColumn<double>("width");
+        QTest::newRow("all beside each other") << 600.0;
+        QTest::newRow("a large window's") << 374.0;
+        QTest::newRow("the narrowest abreast") << 327.0;
+    }
+    void wordsBelowTheMapAreNeverCut()
+    {
+        QFETCH(double, width);
+        constexpr double kLine = 17.0;
+        const auto rows = shapeOf(4, 5).summary;
+        const SummaryPlaces places = placeSummary(rows, width, kLine);
+        QCOMPARE(places.rows.size(), rows.size());
+        QList<QRectF> boxes;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const auto add = [&](const QPointF& at, double wide) {
+                if (wide > 0)
+                    boxes.append(QRectF(at, QSizeF(wide, kLine)));
+            };
+            add(places.rows[i].name, rows[i].name);
+            add(places.rows[i].value, rows[i].value);
+            add(places.rows[i].note, rows[i].note);
+        }
+        for (qsizetype i = 0; i < boxes.size(); ++i) {
+            QVERIFY(boxes[i].right() <= width && boxes[i].bottom() <= places.height);
+            for (qsizetype j = 0; j < i; ++j)
+                QVERIFY(!boxes[i].intersects(boxes[j]));
+        }
+    }
+
+    void onlyWhatDoesNotFitTakesAnotherLine()
+    {
+        const auto rows = shapeOf(4, 5).summary;
+        QCOMPARE(placeSummary(rows, 600, 17).height, 7 * 17.0 + 6);
+        QVERIFY(placeSummary(rows, 374, 17).height > 8 * 17.0);
+        QCOMPARE(placeSummary({}, 600, 17).height, 0.0);
+        placeSummary(rows, -5, 17);
     }
 
     void nothingToShowIsNoCell()

@@ -248,6 +248,62 @@ private Q_SLOTS:
         box.grab();
     }
 
+    void everyTokenOfTheRightAnswerIsShownWithItsLoss_data()
+    {
+        QTest::addColumn<int>("width");
+        QTest::newRow("wide") << 440;
+        QTest::newRow("narrowest") << 264;
+    }
+    void everyTokenOfTheRightAnswerIsShownWithItsLoss()
+    {
+        QFETCH(int, width);
+        SweepTrial trial;
+        trial.answer = "58";
+        trial.expected = "58 and 264";
+        for (const char* piece : {" ", "5", "8", " and", " ", "2", "6", "4"})
+            trial.answerTokens.push_back({piece, 10.56});
+        SweepAnswerBox box;
+        box.setTrial(trial);
+        QCOMPARE(box.numShownTokens(width), std::size_t{8});
+        trial.answerTokens.resize(1);
+        const int eight = box.heightForWidth(width);
+        box.setTrial(trial);
+        QVERIFY(box.heightForWidth(width) <= eight);
+        trial.answerTokens.assign(5'000, {"word", 1.0});
+        box.setTrial(trial);
+        QVERIFY(box.numShownTokens(width) < 100); // to a limit
+        QVERIFY(box.heightForWidth(width) < 260);
+    }
+
+    // The dock of a window of 1280x800, where the answer's last line was cut.
+    void theAnswerIsWholeInALowDock()
+    {
+        SweepTrial trial = fakeSweep().trials[40];
+        trial.answer = "The passkey is one that I do not remember, since the text was long and I "
+                       "was reading it from its end, where it said nothing about it at all";
+        trial.answerTokens.assign(6, {"5", 10.56});
+        trial.seconds = 2.0;
+        trial.prefillSeconds = 1.0;
+        trial.reusedTokens = 40;
+        trial.isDisturbed = true;
+        SweepPromptPanel panel;
+        std::unique_ptr<QWidget> header(panel.takeHeader());
+        header->setParent(nullptr);
+        for (const QSize size : {QSize(420, 250), QSize(420, 220), QSize(420, 700)}) {
+            panel.resize(size);
+            panel.show();
+            panel.setTrial(trial);
+            panel.setPrompt(fakePrompt(40, 40));
+            QTest::qWait(20);
+            const SweepAnswerBox& box = *panel.answerBox();
+            QCOMPARE(box.height(), box.heightForWidth(box.width()));
+            QVERIFY(box.geometry().bottom() <= panel.rect().bottom());
+            QVERIFY(!panel.shownPlacement().isEmpty());
+            QVERIFY(panel.placement().startsWith(panel.shownPlacement()));
+            QCOMPARE(panel.shownPlacement() == panel.placement(), size.height() == 700);
+        }
+    }
+
     void withoutAPromptItSaysWhy()
     {
         SweepPromptPanel panel;
