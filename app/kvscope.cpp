@@ -46,8 +46,9 @@ int main(int argc, char** argv)
     const QCommandLineOption smolLm2(
         "smollm2", "where the installed SmolLM2 lies (scripts/run gives it)", "FILE");
     const QCommandLineOption render("render",
-                                    "draw what was saved as JSON (a card, a needle or passkey "
-                                    "result or its .jsonl record) into a "
+                                    "draw what was saved as JSON (a card, a routing, a needle or "
+                                    "passkey result or its .jsonl record), or a training's "
+                                    "loss.csv, into a "
                                     ".pdf, .png, .svg or .html, and end",
                                     "JSON");
     parser.addOptions({device, dtype, smolLm2, render});

@@ -5,14 +5,14 @@
 #include "engine/base/units.h"
 #include "engine/lab/lab_resources.h"
 #include "engine/lab/passkey_task.h"
+#include "engine/lab/sweep_request.h"
 #include "engine/train/training_run.h"
+#include "engine/train/whole_file.h"
 
 #include <ATen/Parallel.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <limits>
 
 using namespace kvscope;
@@ -24,7 +24,6 @@ constexpr std::int64_t kStepsBetweenLines = 20;
 constexpr std::int64_t kShortestLength = 128;
 constexpr std::int64_t kLongestLength = 131072;
 constexpr std::int64_t kHeldOutKeys = 200;
-constexpr std::uint64_t kEvaluationSeed = 42;
 
 struct Options
 {
@@ -42,21 +41,13 @@ std::vector<std::filesystem::path> builtInTexts()
     return {folder / "emma.txt", folder / "pride_and_prejudice.txt"};
 }
 
-std::string textOf(const std::filesystem::path& file)
-{
-    std::ifstream stream(file, std::ios::binary);
-    if (!stream)
-        throw ArgumentError(file.string() + ": cannot be read");
-    return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 /// Keys and answers that the evaluation uses.
 std::set<std::string> heldOutNumbers()
 {
     std::set<std::string> numbers;
     for (std::int64_t length = kShortestLength; length <= kLongestLength; length *= 2)
         numbers.merge([&] {
-            const auto keys = passkeys(kEvaluationSeed, length, kHeldOutKeys);
+            const auto keys = passkeys(kPasskeySeed, length, kHeldOutKeys);
             return std::set<std::string>(keys.begin(), keys.end());
         }());
     const NeedleMaterial material = readNeedleMaterial(resourceFolder() / "needle" / "facts.json");
@@ -78,7 +69,7 @@ void printProgress(const TrainingProgress& progress)
               << " tokens/s, " << formatSeconds(progress.secondsLeft) << " left" << std::endl;
 }
 
-int train(const Options& options, std::stop_token stop)
+int train(const Options& options, const std::stop_token& stop)
 {
     if (options.threads > 0)
         at::set_num_threads(options.threads);
@@ -86,13 +77,15 @@ int train(const Options& options, std::stop_token stop)
     input.recipe = options.recipe.empty() ? resourceFolder() / "demo" / "recipe.json"
                                           : std::filesystem::path(options.recipe);
     for (const std::filesystem::path& file : options.texts.empty() ? builtInTexts() : options.texts)
-        input.prose += (input.prose.empty() ? "" : "\n\n") + textOf(file);
+        input.prose += (input.prose.empty() ? "" : "\n\n") + readWholeFile(file);
     input.heldOut = heldOutNumbers();
-    const bool isDone =
-        runTraining(input, options.folder, options.steps, printProgress, std::move(stop));
+    const TrainingObserver observer{printProgress, [](const std::string& notice) {
+                                        std::cerr << "note: " << notice << std::endl;
+                                    }};
+    const bool isDone = runTraining(input, options.folder, options.steps, observer, stop);
     if (!isDone)
         std::cerr << "stopped; the same command goes on from here" << std::endl;
-    return isDone ? 0 : 130;
+    return !isDone && stop.stop_requested() ? 130 : 0;
 }
 
 } // namespace

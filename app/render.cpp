@@ -1,14 +1,17 @@
 #include "app/render.h"
 
 #include "engine/base/errors.h"
+#include "engine/base/units.h"
 #include "engine/lab/report_card_html.h"
 #include "engine/lab/report_card_json.h"
 #include "engine/lab/report_json.h"
 #include "engine/lab/routing_json.h"
 #include "engine/lab/sweep_replay.h"
+#include "engine/train/training_log_reading.h"
 #include "widgets/report_card_painter.h"
 #include "widgets/routing_plots.h"
 #include "widgets/sweep_export.h"
+#include "widgets/training_plot.h"
 
 #include <QFileInfo>
 #include <QSaveFile>
@@ -111,6 +114,35 @@ RenderResult renderRouting(const RecordJson& json, const QString& path)
         .arg(path);
 }
 
+/// "2,970 steps, answers of the last one 31 of 33, 3 h 8 min in steps"
+QString trainingCaption(const TrainingReport& report)
+{
+    double seconds = 0.0;
+    for (const TrainingReportStep& step : report.steps)
+        seconds += step.seconds;
+    const TrainingReportStep& last = report.steps.back();
+    const auto count = [](auto number) {
+        return QString::fromStdString(formatCount(static_cast<std::int64_t>(number)));
+    };
+    return QStringLiteral("%1 steps, answers of the last one %2 of %3, %4 in steps")
+        .arg(count(report.steps.size()), count(last.numRight), count(last.numAnswers),
+             QString::fromStdString(formatSeconds(seconds)));
+}
+
+RenderResult renderTraining(const TrainingReport& read, const QString& path)
+{
+    const auto report = std::make_shared<const TrainingReport>(read);
+    const ExportSource source = trainingExportSource(report, trainingCaption(read));
+    const QString ending = QFileInfo(path).suffix().toLower();
+    if (ending == QLatin1String("pdf"))
+        return savePdf(path, source);
+    if (ending == QLatin1String("png"))
+        return savePng(path, source);
+    if (ending == QLatin1String("svg"))
+        return saveSvg(path, source);
+    return QStringLiteral("%1: a training is drawn as .pdf, .png or .svg").arg(path);
+}
+
 /// A kind of value, by the texts that one of its fields may have.
 struct Renderer
 {
@@ -137,6 +169,8 @@ RenderResult render(const RecordJson& json, const QString& path)
 
 RenderResult renderPath(const QString& json, const QString& picture)
 {
+    if (json.endsWith(QLatin1String(".csv"), Qt::CaseInsensitive))
+        return renderTraining(readTrainingLog(json.toStdString()), picture);
     if (!json.endsWith(QLatin1String(".jsonl"), Qt::CaseInsensitive))
         return render(readCardFile(json.toStdString()), picture);
     const RunRecordContent record = readRunRecord(json.toStdString());

@@ -1,7 +1,6 @@
 #include "engine/train/trainer.h"
 
 #include "engine/base/errors.h"
-#include "engine/kernels/cpu_features.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cross_entropy_loss.h>
@@ -44,8 +43,7 @@ Trainer::Trainer(TrainingRecipe recipe, std::shared_ptr<const TrainingData> data
 const TrainingForward& Trainer::forwardOf(std::size_t phase)
 {
     if (!m_forward || phase != m_phase)
-        m_forward = std::make_unique<TrainingForward>(
-            m_recipe.config(phase), hasBFloat16Products() ? at::kBFloat16 : at::kFloat);
+        m_forward = std::make_unique<TrainingForward>(m_recipe.config(phase), trainingProducts());
     m_phase = phase;
     return *m_forward;
 }
@@ -86,13 +84,14 @@ TrainingStep Trainer::step()
     return done;
 }
 
-void Trainer::save(const std::filesystem::path& file) const
+void Trainer::save(const std::filesystem::path& file, const std::vector<NamedTensor>& more) const
 {
     std::vector<NamedTensor> tensors = m_optimizer.state(m_parameters);
     for (const TrainingParameter& parameter : m_parameters.all())
         tensors.push_back({parameter.name, parameter.value});
     // Exact to 2^24 steps, more than a recipe may have.
     tensors.push_back({kStepsName, at::full({1}, static_cast<double>(m_numSteps), at::kFloat)});
+    tensors.insert(tensors.end(), more.begin(), more.end());
     writeTensors(file, tensors);
 }
 

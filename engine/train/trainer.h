@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 namespace kvscope {
 
@@ -49,8 +50,9 @@ public:
     TrainingStep step();
 
     /// Weights, moments and the steps done, in one file that is whole or not there.
+    /// \param more  is written beside them, and passed over by restore()
     /// \throws EngineError where it cannot be written
-    void save(const std::filesystem::path& file) const;
+    void save(const std::filesystem::path& file, const std::vector<NamedTensor>& more = {}) const;
     /// \throws CheckpointError if the file is damaged or of another shape
     void restore(const std::filesystem::path& file);
 

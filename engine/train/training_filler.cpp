@@ -1,19 +1,16 @@
 #include "engine/train/training_filler.h"
 
+#include "engine/base/ascii.h"
 #include "engine/base/errors.h"
+#include "engine/base/passkey_words.h"
 
 #include <algorithm>
-#include <array>
 
 namespace kvscope {
 namespace {
 
 constexpr std::size_t kFewestWords = 1000;
 constexpr double kNumbersAmongWords = 1.0 / 30.0;
-// Source: GPT-OSS-Lite's passkey evaluation; the order does not matter here.
-constexpr std::array<std::string_view, 17> kReferenceWords{
-    "the",  "quick",   "brown",  "fox",   "jumps",    "over",  "lazy", "dog", "and",
-    "runs", "through", "forest", "while", "watching", "birds", "in",   "sky"};
 
 std::vector<std::int32_t> idsOf(const Tokenizer& tokenizer, std::string_view text)
 {
@@ -21,11 +18,6 @@ std::vector<std::int32_t> idsOf(const Tokenizer& tokenizer, std::string_view tex
     for (const TokenId id : tokenizer.encode(text, ControlTokens::Literal))
         ids.push_back(static_cast<std::int32_t>(id));
     return ids;
-}
-
-bool isSpace(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 bool endsSentence(std::string_view word)
@@ -44,16 +36,16 @@ bool isLowerCase(std::string_view word)
 
 TrainingFiller::TrainingFiller(const Tokenizer& tokenizer, std::string_view prose)
 {
-    for (const std::string_view word : kReferenceWords)
+    for (const std::string_view word : kPasskeyWords)
         m_referenceWords.push_back(wordIndex(tokenizer, word));
     bool begins = true;
     for (std::size_t at = 0; at < prose.size();) {
-        if (isSpace(prose[at])) {
+        if (isAsciiSpace(prose[at])) {
             ++at;
             continue;
         }
         const std::size_t first = at;
-        while (at < prose.size() && !isSpace(prose[at]))
+        while (at < prose.size() && !isAsciiSpace(prose[at]))
             ++at;
         const std::string_view word = prose.substr(first, at - first);
         if (begins && !isLowerCase(word.substr(0, 1)))

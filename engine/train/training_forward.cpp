@@ -1,5 +1,7 @@
 #include "engine/train/training_forward.h"
 
+#include "engine/kernels/cpu_features.h"
+#include "engine/model/decoder_weights.h"
 #include "engine/train/training_attention.h"
 
 #include <ATen/TensorOperators.h>
@@ -21,10 +23,6 @@
 
 namespace kvscope {
 namespace {
-
-// The architecture clamps sinks before use; see ModelConfig::clampsSinks.
-constexpr double kLeastSink = -10.0;
-constexpr double kMostSink = 15.0;
 
 at::Tensor rmsNorm(const at::Tensor& x, const at::Tensor& gain, double epsilon)
 {
@@ -53,6 +51,11 @@ RotaryRows spreadRows(const RotaryTable& table, std::int64_t length, std::int64_
 }
 
 } // namespace
+
+at::ScalarType trainingProducts()
+{
+    return hasBFloat16Products() ? at::kBFloat16 : at::kFloat;
+}
 
 TrainingForward::TrainingForward(ModelConfig config, at::ScalarType productType)
     : m_config(std::move(config))
@@ -122,7 +125,7 @@ at::Tensor TrainingForward::attention(const TrainingParameters& parameters, std:
     const at::Tensor k =
         rotated(heads(kv.slice(2, 0, kvWidth).contiguous(), m_config.numKvHeads), rows);
     const at::Tensor v = heads(kv.slice(2, kvWidth).contiguous(), m_config.numKvHeads);
-    const at::Tensor sinks = parameters[block.sink].clamp(kLeastSink, kMostSink);
+    const at::Tensor sinks = parameters[block.sink].clamp(kSinkClampMin, kSinkClampMax);
     const at::Tensor mixed = kind.kind == LayerKind::Windowed
                                  ? windowedAttentionWithSinks(q, k, v, sinks, kind.window)
                                  : causalAttentionWithSinks(q, k, v, sinks);

@@ -19,6 +19,10 @@ struct TrainingOutput
     at::Tensor load;    ///< [layers, experts]: the share of the visits, no gradient
 };
 
+/// What products with a weight are made in on this processor: bfloat16 where it has such products,
+/// else float32.
+at::ScalarType trainingProducts();
+
 /// The forward pass of GPT-OSS-Lite with gradients. It is a second way of computing what Decoder
 /// computes, made of operators that can be differentiated; tst_training_forward holds the two
 /// equal.

@@ -1,6 +1,7 @@
 #include "engine/train/training_log.h"
 
 #include "engine/base/errors.h"
+#include "engine/train/training_log_reading.h"
 #include "engine/train/whole_file.h"
 
 #include <algorithm>
@@ -12,14 +13,10 @@
 namespace kvscope {
 namespace {
 
-constexpr const char* kHeader =
-    "step,phase,length,tokens,learning_rate,loss,answer_loss,text_loss,balance,gradient_norm,"
-    "answers,answers_right,seconds\n";
-
 /// Whole lines of steps before `nextStep`, ascending; a damaged one is left out.
 std::string keptLines(const std::filesystem::path& file, std::int64_t nextStep)
 {
-    std::string kept = kHeader;
+    std::string kept = std::string(kTrainingLogHeader) + '\n';
     std::ifstream stream(file);
     std::string line;
     std::getline(stream, line);

@@ -168,7 +168,7 @@ TrainingRecipe readTrainingRecipe(const std::filesystem::path& file)
     refuseOtherKeys(json, {"name", "seed", "shape", "init_deviation", "tokens_per_step",
                            "text_weight", "balance_weight", "weight_decay", "clip_norm", "phases"});
     TrainingRecipe recipe;
-    recipe.name = json.text("name").value_or("model");
+    (void)json.text("name"); // for people, and for the model card
     recipe.seed = static_cast<std::uint64_t>(
         countOf(json, "seed", 0, std::numeric_limits<std::int64_t>::max(), 1));
     if (const auto shape = json.section("shape"))

@@ -43,7 +43,6 @@ struct TrainingPoint
 /// Everything that decides what a training gives, but for the texts.
 struct TrainingRecipe
 {
-    std::string name;
     std::uint64_t seed = 1;
     TrainingShape shape; ///< its yarnScale is that of the phase
     double initDeviation = 0.02;

@@ -2,14 +2,14 @@
 
 #include "engine/base/errors.h"
 #include "engine/tokenizer/tokenizer.h"
+#include "engine/train/folder_lock.h"
 #include "engine/train/model_files.h"
 #include "engine/train/training_log.h"
+#include "engine/train/training_origin.h"
 #include "engine/train/vocabulary.h"
 #include "engine/train/whole_file.h"
 
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -23,20 +23,19 @@ constexpr std::chrono::minutes kBetweenSaves{2};
 /// Weight of the newest step in the running mean of a token's seconds.
 constexpr double kNewest = 0.05;
 
-std::string wholeFile(const fs::path& file)
-{
-    std::ifstream stream(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 void keepRecipe(const fs::path& recipe, const fs::path& folder)
 {
     const fs::path kept = folder / "recipe.json";
-    const std::string text = wholeFile(recipe);
+    const std::string text = readWholeFile(recipe);
     if (!fs::exists(kept))
         writeWholeFile(kept, text);
-    else if (wholeFile(kept) != text)
+    else if (readWholeFile(kept) != text)
         throw ArgumentError(folder.string() + ": holds a training by another recipe");
+}
+
+fs::path stateFile(const fs::path& folder)
+{
+    return folder / "training.safetensors";
 }
 
 std::shared_ptr<const TrainingData> dataOf(const TrainingRecipe& recipe, const TrainingInput& input,
@@ -63,12 +62,16 @@ std::int64_t tokensLeft(const TrainingRecipe& recipe, std::int64_t step)
 class Run
 {
 public:
-    Run(TrainingRecipe recipe, std::shared_ptr<const TrainingData> data, fs::path folder)
+    Run(TrainingRecipe recipe, std::shared_ptr<const TrainingData> data, fs::path folder,
+        NamedTensor origin)
         : m_trainer(std::move(recipe), std::move(data))
         , m_folder(std::move(folder))
+        , m_origin(std::move(origin))
     {
-        if (fs::exists(stateFile()))
-            m_trainer.restore(stateFile());
+        if (fs::exists(stateFile(m_folder)))
+            m_trainer.restore(stateFile(m_folder));
+        else
+            save(); // from now on the folder is for these texts
         m_log.emplace(m_folder / "loss.csv", m_trainer.numSteps());
         m_tokensLeft = tokensLeft(m_trainer.recipe(), m_trainer.numSteps());
     }
@@ -78,7 +81,7 @@ public:
         auto saved = Clock::now();
         while (!m_trainer.isDone()) {
             if (stop.stop_requested() || m_trainer.numSteps() >= stopBefore) {
-                m_trainer.save(stateFile());
+                save();
                 return false;
             }
             const TrainingStep step = oneStep(observer);
@@ -87,7 +90,7 @@ public:
             if (endsPhase)
                 writePhase(step.phase);
             if (endsPhase || Clock::now() - saved > kBetweenSaves) {
-                m_trainer.save(stateFile());
+                save();
                 saved = Clock::now();
             }
         }
@@ -95,7 +98,7 @@ public:
     }
 
 private:
-    fs::path stateFile() const { return m_folder / "training.safetensors"; }
+    void save() const { m_trainer.save(stateFile(m_folder), {m_origin}); }
 
     TrainingStep oneStep(const TrainingObserver& observer)
     {
@@ -109,12 +112,13 @@ private:
         m_tokensLeft -= step.numTokens;
         const TrainingRecipe& recipe = m_trainer.recipe();
         m_log->append(step, recipe.phases[step.phase].name, seconds);
-        if (observer)
-            observer({.step = step,
-                      .phase = recipe.phases[step.phase].name,
-                      .numSteps = recipe.steps(),
-                      .tokensPerSecond = 1.0 / m_secondsPerToken,
-                      .secondsLeft = static_cast<double>(m_tokensLeft) * m_secondsPerToken});
+        if (observer.progressed)
+            observer.progressed(
+                {.step = step,
+                 .phase = recipe.phases[step.phase].name,
+                 .numSteps = recipe.steps(),
+                 .tokensPerSecond = 1.0 / m_secondsPerToken,
+                 .secondsLeft = static_cast<double>(m_tokensLeft) * m_secondsPerToken});
         return step;
     }
 
@@ -133,6 +137,7 @@ private:
 
     Trainer m_trainer;
     fs::path m_folder;
+    NamedTensor m_origin;
     std::optional<TrainingLog> m_log;
     std::int64_t m_tokensLeft = 0;
     double m_secondsPerToken = 0.0;
@@ -145,9 +150,16 @@ bool runTraining(const TrainingInput& input, const fs::path& folder, std::int64_
 {
     TrainingRecipe recipe = readTrainingRecipe(input.recipe);
     fs::create_directories(folder);
+    const FolderLock lock(folder);
     keepRecipe(input.recipe, folder);
+    const TrainingOrigin origin = trainingOrigin(input.prose, input.heldOut);
+    if (fs::exists(stateFile(folder)))
+        for (const std::string& notice : compareWithState(origin, stateFile(folder)))
+            if (observer.noticed)
+                observer.noticed(notice);
     auto data = dataOf(recipe, input, folder);
-    return Run(std::move(recipe), std::move(data), folder).untilDone(stopBefore, observer, stop);
+    return Run(std::move(recipe), std::move(data), folder, stateTensor(origin))
+        .untilDone(stopBefore, observer, stop);
 }
 
 } // namespace kvscope

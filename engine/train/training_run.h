@@ -27,18 +27,25 @@ struct TrainingProgress
     double tokensPerSecond = 0.0;
     double secondsLeft = 0.0; ///< estimated from the tokens per second of late
 };
-using TrainingObserver = std::function<void(const TrainingProgress&)>;
+/// Each may be empty.
+struct TrainingObserver
+{
+    std::function<void(const TrainingProgress&)> progressed; ///< after every step
+    /// Something that a person should know before the first step: compareWithState()
+    std::function<void(const std::string&)> noticed;
+};
 
 /// Trains in a folder, or goes on with what is there.
 ///
-/// In it lie recipe.json (a copy, so that another recipe is refused), tokenizer.model (made first),
-/// training.safetensors (the state, every two minutes and at a stop), loss.csv, and at the end of
-/// each phase NAME/ with a whole checkpoint of it, in float32, and NAME-bfloat16/ with the same to
-/// be shipped.
+/// One training at a time has the folder. In it lie recipe.json (a copy, so that another recipe is
+/// refused), tokenizer.model (made first), training.safetensors (the state, every two minutes and
+/// at a stop), loss.csv, and at the end of each phase NAME/ with a whole checkpoint of it, in
+/// float32, and NAME-bfloat16/ with the same to be shipped.
 ///
 /// \param stopBefore  a step to stop before, saved
 /// \returns whether it came to its end
-/// \throws ArgumentError for a folder with another recipe, and as its parts do
+/// \throws ArgumentError for a folder with another recipe, other texts or another training at work
+/// in it, and as its parts do
 bool runTraining(const TrainingInput& input, const std::filesystem::path& folder,
                  std::int64_t stopBefore, const TrainingObserver& observer, std::stop_token stop);
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <unistd.h>
 
@@ -24,6 +25,15 @@ void writePart(const std::filesystem::path& part, std::string_view bytes)
 }
 
 } // namespace
+
+std::string readWholeFile(const std::filesystem::path& file)
+{
+    std::ifstream stream(file, std::ios::binary);
+    std::string bytes(std::istreambuf_iterator<char>(stream), {});
+    if (!stream.is_open() || stream.bad()) // a folder opens, and then fails
+        throw EngineError(file.string() + ": cannot be read");
+    return bytes;
+}
 
 void writeWholeFile(const std::filesystem::path& file, std::string_view bytes)
 {

@@ -1,9 +1,14 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace kvscope {
+
+/// The bytes of a file of text, which may be empty.
+/// \throws EngineError naming the file that cannot be read
+std::string readWholeFile(const std::filesystem::path& file);
 
 /// Writes a small file under a temporary name beside it and renames it: a file of that name is
 /// whole or as it was. Folders on the way are made.

@@ -152,6 +152,23 @@ private Q_SLOTS:
         }
     }
 
+    void aTrainingsLogBecomesAPicture()
+    {
+        const QString path = m_folder.filePath("loss.csv");
+        std::ofstream(path.toStdString(), std::ios::binary)
+            << "step,phase,length,tokens,learning_rate,loss,answer_loss,text_loss,balance,"
+               "gradient_norm,answers,answers_right,seconds\n"
+               "0,base,64,192,0.1,9,8,7,1,2,5,0,0.5\n1,base,64,192,0.1,9,6,6,1,2,5,3,1.5\n";
+        const QByteArray svg = drawn(path, "svg");
+        QVERIFY2(svg.contains("<svg"), svg.constData());
+        QVERIFY(svg.contains("2 steps, answers of the last one 3 of 5, 2.00 s in steps"));
+        QVERIFY(QImage::fromData(drawn(path, "png")).width() >= 1800);
+        QVERIFY(drawn(path, "pdf").startsWith("%PDF-"));
+        QVERIFY(drawn(path, "html").startsWith("error: "));
+        QFile::resize(path, 30);
+        QVERIFY(drawn(path, "svg").startsWith("error: "));
+    }
+
     void aCardBecomesEveryKindOfPicture()
     {
         QVERIFY(rendered("pdf").startsWith("%PDF-"));

@@ -1,6 +1,8 @@
 #include "engine/base/errors.h"
 #include "engine/checkpoint/checkpoint.h"
+#include "engine/train/folder_lock.h"
 #include "engine/train/trainer.h"
+#include "engine/train/training_origin.h"
 #include "engine/train/training_run.h"
 #include "tests/support/training_text.h"
 
@@ -155,7 +157,8 @@ private Q_SLOTS:
     {
         const fs::path folder = fs::path(m_folder.path().toStdString()) / "stopped";
         std::stop_source source;
-        const TrainingObserver observer = [&](const TrainingProgress& progress) {
+        TrainingObserver observer;
+        observer.progressed = [&](const TrainingProgress& progress) {
             QVERIFY(progress.secondsLeft > 0.0 && progress.tokensPerSecond > 0.0);
             if (progress.step.step == 2)
                 source.request_stop();
@@ -175,6 +178,114 @@ private Q_SLOTS:
         std::ofstream(other) << text.replace("\"seed\": 3", "\"seed\": 4").toStdString();
         QVERIFY_EXCEPTION_THROWN(runTraining({other, m_prose, {}}, folder, 2, {}, {}),
                                  ArgumentError);
+    }
+
+    void otherTextsAreRefusedByName_data()
+    {
+        QTest::addColumn<QString>("prose");
+        QTest::addColumn<QString>("heldOut");
+        QTest::addColumn<QString>("named");
+        const auto prose = QString::fromStdString(m_prose);
+        QTest::newRow("other prose") << prose + "."
+                                     << "12345"
+                                     << "other prose";
+        QTest::newRow("other numbers held out") << prose << "54321"
+                                                << "other numbers";
+        QTest::newRow("the same") << prose << "12345"
+                                  << "";
+    }
+    void otherTextsAreRefusedByName()
+    {
+        QFETCH(QString, prose);
+        QFETCH(QString, heldOut);
+        QFETCH(QString, named);
+        const QTemporaryDir place;
+        const fs::path folder = place.path().toStdString();
+        // Even before its first step a folder is for its texts.
+        QVERIFY(!runTraining({m_recipeFile, m_prose, {"12345"}}, folder, 0, {}, {}));
+        QString said;
+        TrainingObserver observer;
+        observer.noticed = [](const std::string& notice) { QFAIL(notice.c_str()); };
+        try {
+            runTraining({m_recipeFile, prose.toStdString(), {heldOut.toStdString()}}, folder, 1,
+                        observer, {});
+        } catch (const ArgumentError& error) {
+            said = error.what();
+        }
+        QCOMPARE(said.isEmpty(), named.isEmpty());
+        QVERIFY2(said.contains(named), qPrintable(said));
+    }
+
+    void otherThreadsAndProductsAreSaid()
+    {
+        const fs::path file = fs::path(m_folder.path().toStdString()) / "origin.safetensors";
+        TrainingOrigin then = trainingOrigin(m_prose, {"1", "2"});
+        writeTensors(file, {stateTensor(then)});
+        QVERIFY(compareWithState(then, file).empty());
+        TrainingOrigin now = then;
+        now.numThreads += 3;
+        now.products = then.products == at::kFloat ? at::kBFloat16 : at::kFloat;
+        const std::vector<std::string> notices = compareWithState(now, file);
+        QCOMPARE(notices.size(), std::size_t(2));
+        for (const std::string& notice : notices)
+            QVERIFY(QString::fromStdString(notice).contains("bit by bit"));
+        QVERIFY(QString::fromStdString(notices[0])
+                    .contains("this run uses " + QString::number(now.numThreads)));
+        // "1", "2" and "12" are not the same numbers.
+        QVERIFY_EXCEPTION_THROWN(compareWithState(trainingOrigin(m_prose, {"12"}), file),
+                                 ArgumentError);
+    }
+
+    void aStateThatSaysNothingOfItsTextsIsGoneOnWith()
+    {
+        const QTemporaryDir place;
+        const fs::path folder = place.path().toStdString();
+        const TrainingInput input{m_recipeFile, m_prose, {}};
+        QVERIFY(!runTraining(input, folder, 2, {}, {}));
+        const fs::path state = folder / "training.safetensors";
+        Trainer trainer(readTrainingRecipe(m_recipeFile), m_data);
+        trainer.restore(state);
+        trainer.save(state); // as before states had an origin
+        std::vector<std::string> notices;
+        TrainingObserver observer;
+        observer.noticed = [&](const std::string& notice) { notices.push_back(notice); };
+        QVERIFY(!runTraining(input, folder, 3, observer, {}));
+        QCOMPARE(notices.size(), std::size_t(1));
+        QVERIFY(QString::fromStdString(notices[0]).contains("was not checked"));
+        QVERIFY(!runTraining(input, folder, 4, observer, {})); // it says so now
+        QCOMPARE(notices.size(), std::size_t(1));
+        QCOMPARE(steps(folder / "loss.csv").size(), 5);
+    }
+
+    void aDamagedOriginIsRefused()
+    {
+        const fs::path file = fs::path(m_folder.path().toStdString()) / "cut.safetensors";
+        NamedTensor tensor = stateTensor(trainingOrigin(m_prose, {}));
+        tensor.value = tensor.value.slice(0, 0, 5);
+        writeTensors(file, {tensor});
+        QVERIFY_EXCEPTION_THROWN(compareWithState(trainingOrigin(m_prose, {}), file),
+                                 CheckpointError);
+    }
+
+    void twoTrainingsCannotHaveOneFolder()
+    {
+        const QTemporaryDir place;
+        const fs::path folder = place.path().toStdString();
+        const TrainingInput input{m_recipeFile, m_prose, {}};
+        QString said;
+        {
+            const FolderLock other(folder);
+            try {
+                runTraining(input, folder, 1, {}, {});
+            } catch (const ArgumentError& error) {
+                said = error.what();
+            }
+        }
+        QVERIFY2(said.contains("another training is at work") && !said.contains('\n'),
+                 qPrintable(said));
+        QCOMPARE(std::distance(fs::directory_iterator(folder), {}), std::ptrdiff_t(1)); // the lock
+        QVERIFY(!runTraining(input, folder, 1, {}, {}));
+        QVERIFY_EXCEPTION_THROWN(FolderLock(folder / "missing"), EngineError);
     }
 
     void badRecipesAreRefusedInOneLine_data()

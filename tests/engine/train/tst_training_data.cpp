@@ -1,4 +1,5 @@
 #include "engine/base/errors.h"
+#include "engine/base/passkey_words.h"
 #include "engine/lab/passkey_task.h"
 #include "engine/train/training_data.h"
 #include "tests/support/training_text.h"
@@ -196,6 +197,13 @@ private Q_SLOTS:
         a.batch(1, 3, kLength);
         QVERIFY(a.batch(2, 3, kLength).ids.equal(b.batch(2, 3, kLength).ids));
         QVERIFY(!a.batch(2, 3, kLength).ids.equal(b.batch(3, 3, kLength).ids));
+    }
+
+    void theEvaluationDrawsFromTheSameWords()
+    {
+        const auto drawn = passkeyWords(1, 2000);
+        QCOMPARE(std::set<std::string_view>(drawn.begin(), drawn.end()),
+                 std::set<std::string_view>(kPasskeyWords.begin(), kPasskeyWords.end()));
     }
 
     void noFillerIsOneOfTheEvaluations()

@@ -1,16 +1,10 @@
-#include "engine/checkpoint/architectures/gpt_oss_lite.h"
 #include "engine/checkpoint/checkpoint.h"
-#include "engine/checkpoint/safetensors.h"
 #include "engine/model/decoder.h"
-#include "engine/train/adam_w.h"
-#include "engine/train/training_attention.h"
 #include "engine/train/training_forward.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/randint.h>
-#include <ATen/ops/randn.h>
 #include <c10/core/GradMode.h>
 
 #include <QtTest>
