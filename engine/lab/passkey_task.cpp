@@ -1,12 +1,12 @@
 #include "engine/lab/passkey_task.h"
 
 #include "engine/base/errors.h"
+#include "engine/base/passkey_words.h"
 #include "engine/base/units.h"
 #include "engine/lab/answer_judge.h"
 #include "engine/lab/python_random.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 
@@ -14,9 +14,6 @@ namespace kvscope {
 namespace {
 
 constexpr std::int64_t kNumKeys = 100000;
-constexpr std::array<std::string_view, 17> kWords{
-    "the",  "quick",   "brown",  "fox",   "jumps",    "over",  "lazy", "dog", "and",
-    "runs", "through", "forest", "while", "watching", "birds", "in",   "sky"};
 /// Keeps the seeds of later rounds apart from those of other lengths.
 constexpr std::uint64_t kRoundStep = std::uint64_t{1} << 40;
 
@@ -147,7 +144,8 @@ std::vector<std::string_view> passkeyWords(std::uint64_t seed, std::int64_t coun
     PythonRandom random(seed);
     std::vector<std::string_view> words;
     for (std::int64_t i = 0; i < count; ++i)
-        words.push_back(kWords[random.below(static_cast<std::uint32_t>(kWords.size()))]);
+        words.push_back(
+            kPasskeyWords[random.below(static_cast<std::uint32_t>(kPasskeyWords.size()))]);
     return words;
 }
 

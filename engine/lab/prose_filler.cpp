@@ -1,5 +1,7 @@
 #include "engine/lab/prose_filler.h"
 
+#include "engine/base/ascii.h"
+
 #include <algorithm>
 #include <array>
 
@@ -12,11 +14,6 @@ constexpr std::array<std::string_view, 9> kAbbreviations{"Mr.", "Mrs.", "Ms.",  
 constexpr std::array<std::string_view, 8> kClosing{"\"", "'", ")", "]", "_", "”", "’", "»"};
 constexpr std::array<std::string_view, 16> kLooseEnds{",", ";", ":", "-", "\"", "'", "(", "[",
                                                       "_", "*", " ", "“", "‘",  "–", "—", "«"};
-
-bool isSpace(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
 
 template <std::size_t N>
 bool dropOne(std::string_view& text, const std::array<std::string_view, N>& endings)
@@ -46,12 +43,12 @@ ProseFiller::ProseFiller(std::string text)
 {
     const std::size_t size = m_text.size();
     for (std::size_t at = 0; at < size;) {
-        if (isSpace(m_text[at])) {
+        if (isAsciiSpace(m_text[at])) {
             ++at;
             continue;
         }
         std::size_t end = at;
-        while (end < size && !isSpace(m_text[end]))
+        while (end < size && !isAsciiSpace(m_text[end]))
             ++end;
         addWord(at, end);
         at = end;
