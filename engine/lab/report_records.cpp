@@ -3,8 +3,10 @@
 #include "engine/base/errors.h"
 #include "engine/lab/report_json.h"
 #include "engine/lab/strict_fields.h"
+#include "engine/lab/sweep.h"
 #include "engine/lab/sweep_replay.h"
 
+#include <algorithm>
 #include <functional>
 #include <iterator>
 #include <utility>
@@ -23,14 +25,27 @@ struct RecordPart
     std::function<void(CardEvidence&, const RunRecordContent& record)> take; ///< it has a summary
 };
 
+bool hasEnds(const RecordJson& summary)
+{
+    const auto found = summary.find("ends_against_middle");
+    return found != summary.end() && found->is_object() && found->contains("beginning");
+}
+
+bool hasTrials(const RunRecordContent& record)
+{
+    return std::any_of(record.events.begin(), record.events.end(), [](const RecordJson& event) {
+        return event.is_object() && event.value("kind", RecordJson()) == kSweepTrialKind;
+    });
+}
+
 /// Of its closing line, or, where that holds less than a card shows, as some of version 0.1.0 do,
 /// of its trials.
 SweepReport needleOf(const RunRecordContent& record)
 {
     const RecordJson& summary = *record.summary;
-    const bool isFull = summary.contains("columns") && summary.contains("ends_against_middle") &&
-                        summary["ends_against_middle"].contains("beginning");
-    return isFull || record.events.empty() ? sweepFrom(summary) : recordedSweep(record);
+    if (summary.contains("columns") && (hasEnds(summary) || !hasTrials(record)))
+        return sweepFrom(summary);
+    return recordedSweep(record);
 }
 
 const std::vector<RecordPart>& recordParts()

@@ -146,7 +146,7 @@ private Q_SLOTS:
         QCOMPARE(result.json().at("command").get<std::string>(),
                  std::string("kvscope-cli report tiny_a --length 64 --quick --limit-seconds 7.5 "
                              "--chunk 16 --rope plain --dtype float32 --cache-dtype float16 "
-                             "--max-context 512 --seed 3 --sink-bias -10 --window 4"));
+                             "--max-context 512 --seed 3 --sink-bias -10.0 --window 4"));
     }
 
     void whatCannotBeWrittenIsToldBeforeMeasuring_data()

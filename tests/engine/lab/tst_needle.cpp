@@ -304,12 +304,12 @@ private Q_SLOTS:
             QVERIFY(apart > 850 && apart < 1150);
             QVERIFY(std::ssize(prompt.ids) + 24 <= 2048 && std::ssize(prompt.ids) + 24 > 2040);
         }
-        const SweepItem item = task->item({.item = 11});
-        QCOMPARE(item.name, std::string("recipe + padlock")); // the last goes with the first
-        QCOMPARE(item.expected, std::string("375 and 5093"));
-        QCOMPARE(task->judge(item, "5093, and then 375.").kind, AnswerKind::Found);
-        QCOMPARE(task->judge(item, "375").kind, AnswerKind::BareWrong);
-        QCOMPARE(task->judge(item, "375 and 375").kind, AnswerKind::RestatedWrong);
+        const SweepItem item = task->item({.item = 14});
+        QCOMPARE(item.name, std::string("bell + padlock")); // the last goes with the first
+        QCOMPARE(item.expected, std::string("926 and 5093"));
+        QCOMPARE(task->judge(item, "5093, and then 926.").kind, AnswerKind::Found);
+        QCOMPARE(task->judge(item, "926").kind, AnswerKind::BareWrong);
+        QCOMPARE(task->judge(item, "926 and 926").kind, AnswerKind::RestatedWrong);
     }
 
     void answersAreToldApart_data()
@@ -364,7 +364,7 @@ private Q_SLOTS:
         QVERIFY(refuses([](SweepRequest& r) { r.depths = {100.5}; }));
         QVERIFY(refuses([](SweepRequest& r) { r.depths = {std::nan("")}; }));
         QVERIFY(refuses([](SweepRequest& r) { r.numItems = 0; }));
-        QVERIFY(refuses([](SweepRequest& r) { r.numItems = 13; }));
+        QVERIFY(refuses([](SweepRequest& r) { r.numItems = 16; }));
         QVERIFY(refuses([](SweepRequest& r) { r.isLeaky = true; }));
         QVERIFY(refuses([](SweepRequest& r) { r.fillerFile = "/nowhere.txt"; }));
         QVERIFY(refuses([](SweepRequest& r) { r.factsFile = "/nowhere.json"; }));

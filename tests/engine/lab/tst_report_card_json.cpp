@@ -152,7 +152,7 @@ private Q_SLOTS:
     void tooMuchIsRefused()
     {
         RecordJson json = cardJson(reportCard(fakeEvidence()));
-        json["model"] = std::string(5000, 'x');
+        json["model"] = std::string(30000, 'x');
         QVERIFY_EXCEPTION_THROWN(cardFrom(json), ArgumentError);
         json = cardJson(reportCard(fakeEvidence()));
         RecordJson& points = json["claims"][1]["plots"][0]["series"][0]["points"];
