@@ -67,8 +67,8 @@ void MainWindow::updateStart()
     start.setRefusal(Start::PasskeySweep, refusal);
     m_passkeySweep->setEnabled(refusal.isEmpty());
     const bool hasDemo = isDemoThere();
-    start.setRefusal(Start::OpenDemo, hasDemo ? QString() : tr("not trained yet"));
-    start.setOffered(Start::OpenDemo, path != QStringLiteral("demo") && path != demoFolder());
+    start.setOffered(Start::OpenDemo,
+                     hasDemo && path != QStringLiteral("demo") && path != demoFolder());
     m_openDemo->setEnabled(hasDemo);
     const bool hasSmolLm2 = QFileInfo::exists(m_options.smolLm2Path);
     start.setRefusal(Start::OpenSmolLm2,
