@@ -60,8 +60,8 @@ CardResult acceptsResult(const CardEvidence& evidence);
 /// (PositionsSeries::isDecided), or the text was shorter than the length.
 CardResult behavesResult(const CardEvidence& evidence);
 /// Yes: the measured peak of a prefill in chunks, of the length or a longer one, is at most what
-/// was free. No: it is more, or the
-/// length was refused for memory. In part: a shorter length was measured.
+/// was free. No: it is more, or the length was refused for memory. In part: a shorter length was
+/// measured.
 CardResult fitsResult(const CardEvidence& evidence);
 /// Yes: the first token of the length or a longer one came within the limit. No: it did not. In
 /// part: a shorter prompt answered in time, or every run of the length was disturbed by other load
