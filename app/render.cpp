@@ -29,6 +29,19 @@ namespace {
 /// Nothing on success, else the sentence for the person.
 using RenderResult = std::optional<QString>;
 
+/// By the path's ending; nothing where it is that of no picture.
+std::optional<RenderResult> savePicture(const QString& path, const ExportSource& source)
+{
+    const QString ending = QFileInfo(path).suffix().toLower();
+    if (ending == QLatin1String("pdf"))
+        return savePdf(path, source);
+    if (ending == QLatin1String("png"))
+        return savePng(path, source);
+    if (ending == QLatin1String("svg"))
+        return saveSvg(path, source);
+    return std::nullopt;
+}
+
 RenderResult saveHtml(const QString& path, const ReportCard& card)
 {
     const QByteArray html = cardPage(card);
@@ -101,14 +114,9 @@ RenderResult renderRouting(const RecordJson& json, const QString& path)
     const QString caption =
         recipeFrom(json) + QStringLiteral("; ") + QString::fromStdString(report->text).left(200);
     const ExportSource source = routingExportSource(report, caption);
-    const QString ending = QFileInfo(path).suffix().toLower();
-    if (ending == QLatin1String("pdf"))
-        return savePdf(path, source);
-    if (ending == QLatin1String("png"))
-        return savePng(path, source);
-    if (ending == QLatin1String("svg"))
-        return saveSvg(path, source);
-    if (ending == QLatin1String("csv"))
+    if (const auto result = savePicture(path, source))
+        return *result;
+    if (QFileInfo(path).suffix().toLower() == QLatin1String("csv"))
         return saveCsv(path, source);
     return QStringLiteral("%1: a routing is drawn as .pdf, .png or .svg, or kept as .csv")
         .arg(path);
@@ -132,14 +140,8 @@ QString trainingCaption(const TrainingReport& report)
 RenderResult renderTraining(const TrainingReport& read, const QString& path)
 {
     const auto report = std::make_shared<const TrainingReport>(read);
-    const ExportSource source = trainingExportSource(report, trainingCaption(read));
-    const QString ending = QFileInfo(path).suffix().toLower();
-    if (ending == QLatin1String("pdf"))
-        return savePdf(path, source);
-    if (ending == QLatin1String("png"))
-        return savePng(path, source);
-    if (ending == QLatin1String("svg"))
-        return saveSvg(path, source);
+    if (const auto result = savePicture(path, trainingExportSource(report, trainingCaption(read))))
+        return *result;
     return QStringLiteral("%1: a training is drawn as .pdf, .png or .svg").arg(path);
 }
 

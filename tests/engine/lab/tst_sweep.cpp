@@ -78,6 +78,29 @@ void runToTheEnd(Sweep& sweep)
     }
 }
 
+/// As a record has them; fewer than `most` where all are done.
+std::vector<RecordJson> recordedTrials(Sweep& sweep, int most)
+{
+    std::vector<RecordJson> events;
+    for (int i = 0; i < most; ++i) {
+        const auto trial = sweep.runNext({}, {});
+        if (!trial)
+            break;
+        events.push_back(trialJson(*trial));
+        events.back()["kind"] = kSweepTrialKind;
+    }
+    return events;
+}
+
+SweepRequest needlesWhereOnlyTheShorterFits(const Model& model)
+{
+    SweepRequest request = needles();
+    const MixedKVCache cache = model.decoder->makeCache(1, request.answerRoom);
+    request.freeMemoryBytes =
+        promptNeed(*model.decoder, cache, request.lengths[0], request.chunkTokens).total();
+    return request;
+}
+
 /// What must not depend on how a sweep came to its trials.
 RecordJson resultOf(const SweepTrial& trial)
 {
@@ -293,15 +316,8 @@ private Q_SLOTS:
     {
         const Model model = modelOf(kGlobal);
         const auto first = sweepOf(model, needles());
-        std::vector<RecordJson> events;
-        while (const auto trial = first->runNext({}, {})) {
-            events.push_back(trialJson(*trial));
-            events.back()["kind"] = kSweepTrialKind;
-        }
-        SweepRequest request = needles();
-        const MixedKVCache cache = model.decoder->makeCache(1, request.answerRoom);
-        request.freeMemoryBytes =
-            promptNeed(*model.decoder, cache, request.lengths[0], request.chunkTokens).total();
+        const auto events = recordedTrials(*first, 1000);
+        SweepRequest request = needlesWhereOnlyTheShorterFits(model);
         const auto second = sweepOf(model, request);
         QVERIFY(!second->report().columns[1].skipReason.empty());
         second->restore(events);
@@ -324,16 +340,8 @@ private Q_SLOTS:
     {
         const Model model = modelOf(kGlobal);
         const auto first = sweepOf(model, needles());
-        std::vector<RecordJson> events;
-        for (int i = 0; i < 2 + 2 * 2; ++i) { // oracle and controls
-            events.push_back(trialJson(*first->runNext({}, {})));
-            events.back()["kind"] = kSweepTrialKind;
-        }
-        SweepRequest request = needles();
-        const MixedKVCache cache = model.decoder->makeCache(1, request.answerRoom);
-        request.freeMemoryBytes =
-            promptNeed(*model.decoder, cache, request.lengths[0], request.chunkTokens).total();
-        const auto second = sweepOf(model, request);
+        const auto events = recordedTrials(*first, 2 + 2 * 2); // oracle and controls
+        const auto second = sweepOf(model, needlesWhereOnlyTheShorterFits(model));
         second->restore(events);
         runToTheEnd(*second);
         const SweepReport report = second->report();
