@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <iomanip>
 #include <memory>
-#include <random>
+#include <optional>
 
 namespace kvscope {
 namespace {
@@ -26,24 +26,56 @@ struct BenchOptions
     std::string prefill = "512";
     std::int64_t chunk = 512;
     std::int64_t steps = 32;
+    bool hasReference = false;
 };
 
 struct PrefillRow
 {
     std::int64_t tokens = 0;
     TimedRun run;
+    std::optional<TimedRun> reference; ///< the whole prompt at once by plain operators
 };
 
-DecodeStepRow measureDecode(Decoder& decoder, const BenchOptions& options, std::int64_t cached,
-                            double bandwidth, const CliContext& context)
+struct DecodeRow
+{
+    DecodeStepRow fast;
+    std::optional<DecodeStepRow> reference; ///< by plain operators
+};
+
+/// The ids are the same for every engine that is compared (tests/benchmarks/compare).
+/// Multiplicative hashing, Knuth 1973.
+TokenId tokenAt(std::int64_t i, std::int64_t vocabularySize)
+{
+    return i * 2654435761 % vocabularySize;
+}
+
+/// \param text  empty: none
+std::vector<std::int64_t> lengthsOf(const std::string& text)
+{
+    return text.empty() ? std::vector<std::int64_t>() : parsedLengths(text);
+}
+
+template <typename Work>
+TimedRun timed(const Work& work)
+{
+    const LoadWatch watch;
+    work();
+    const double seconds = watch.seconds();
+    return {seconds, watch.waitShare(at::get_num_threads())};
+}
+
+DecodeStepRow timeDecode(Decoder& decoder, const BenchOptions& options, std::int64_t cached,
+                         double bandwidth, KernelPath path, const CliContext& context)
 {
     MixedKVCache cache = decoder.makeCache();
     requireCacheFits(decoder, cache, cached + options.steps + 4);
     fillWithRandom(cache, cached, context.stop);
-    std::mt19937_64 random(options.common.seed);
-    std::uniform_int_distribution<TokenId> anyId(0, decoder.config().vocabularySize - 1);
+    const std::int64_t vocabulary = decoder.config().vocabularySize;
+    std::int64_t step = 0;
     const auto row = timeDecodeSteps(
-        decoder, cache, {options.steps, 0, bandwidth, [&] { return anyId(random); }}, context.stop);
+        decoder, cache,
+        {options.steps, 0, bandwidth, [&] { return tokenAt(step++, vocabulary); }, path},
+        context.stop);
     if (!row)
         throw ArgumentError(formatCount(cached) +
                             " cached tokens and the steps are more than the " +
@@ -51,75 +83,129 @@ DecodeStepRow measureDecode(Decoder& decoder, const BenchOptions& options, std::
     return *row;
 }
 
+DecodeRow measureDecode(Decoder& decoder, const BenchOptions& options, std::int64_t cached,
+                        double bandwidth, const CliContext& context)
+{
+    DecodeRow row;
+    row.fast = timeDecode(decoder, options, cached, bandwidth, KernelPath::Fast, context);
+    if (options.hasReference)
+        row.reference =
+            timeDecode(decoder, options, cached, bandwidth, KernelPath::Reference, context);
+    return row;
+}
+
 PrefillRow measurePrefill(Decoder& decoder, const BenchOptions& options, std::int64_t tokens,
                           const CliContext& context)
 {
     Context cached(decoder.makeCache());
     requireCacheFits(decoder, cached.cache(), tokens);
-    std::mt19937_64 random(options.common.seed);
-    std::uniform_int_distribution<std::int64_t> anyId(0, decoder.config().vocabularySize - 1);
     GenerationRequest request;
     request.chunkTokens = options.chunk;
     for (std::int64_t i = 0; i < tokens; ++i)
-        request.prompt.push_back(anyId(random));
-    const LoadWatch watch;
-    prefill(decoder, cached, request, {}, context.stop);
-    const double seconds = watch.seconds();
-    return {tokens, {seconds, watch.waitShare(at::get_num_threads())}};
+        request.prompt.push_back(tokenAt(i, decoder.config().vocabularySize));
+    PrefillRow row;
+    row.tokens = tokens;
+    row.run = timed([&] { prefill(decoder, cached, request, {}, context.stop); });
+    if (options.hasReference)
+        row.reference = timed([&] {
+            const at::Tensor ids = idsTensor(request.prompt.data(), tokens);
+            ForwardOptions forward;
+            forward.path = KernelPath::Reference;
+            forward.logits = LogitPositions::Last;
+            forward.stop = context.stop;
+            decoder.forward(ids, nullptr, forward);
+        });
+    return row;
+}
+
+Json decodeJson(const DecodeStepRow& row)
+{
+    return {{"cached", row.cachedTokens},
+            {"median_seconds", row.medianSeconds},
+            {"best_seconds", row.bestSeconds},
+            {"tokens_per_second", 1.0 / row.medianSeconds},
+            {"bytes", row.weightBytes + row.cacheBytes},
+            {"floor_seconds", row.floorSeconds},
+            {"disturbed_steps", row.numDisturbed},
+            {"times_floor", row.medianSeconds / row.floorSeconds}};
+}
+
+Json prefillJson(std::int64_t tokens, const TimedRun& run)
+{
+    return {{"tokens", tokens},
+            {"seconds", run.seconds},
+            {"disturbed", run.isDisturbed()},
+            {"tokens_per_second", static_cast<double>(tokens) / run.seconds}};
 }
 
 Json benchJson(const BenchOptions& options, const Decoder& decoder,
-               const MeasuredBandwidth& bandwidth, const std::vector<DecodeStepRow>& decode,
+               const MeasuredBandwidth& bandwidth, const std::vector<DecodeRow>& decode,
                const std::vector<PrefillRow>& prefills)
 {
     Json json = recipe(options.common, decoder);
     json["read_bandwidth_bytes_per_second"] = bandwidth.bytesPerSecond;
     json["read_bandwidth_disturbed"] = bandwidth.isDisturbed;
     json["active_weight_bytes"] = decoder.activeWeightBytes();
-    json["decode"] = Json::array();
-    for (const DecodeStepRow& row : decode)
-        json["decode"].push_back({{"cached", row.cachedTokens},
-                                  {"median_seconds", row.medianSeconds},
-                                  {"best_seconds", row.bestSeconds},
-                                  {"tokens_per_second", 1.0 / row.medianSeconds},
-                                  {"bytes", row.weightBytes + row.cacheBytes},
-                                  {"floor_seconds", row.floorSeconds},
-                                  {"disturbed_steps", row.numDisturbed},
-                                  {"times_floor", row.medianSeconds / row.floorSeconds}});
-    json["prefill"] = Json::array();
-    for (const PrefillRow& row : prefills)
-        json["prefill"].push_back(
-            {{"tokens", row.tokens},
-             {"seconds", row.run.seconds},
-             {"disturbed", row.run.isDisturbed()},
-             {"tokens_per_second", static_cast<double>(row.tokens) / row.run.seconds}});
+    json["decode"] = json["prefill"] = Json::array();
+    for (const DecodeRow& row : decode) {
+        json["decode"].push_back(decodeJson(row.fast));
+        if (row.reference)
+            json["decode"].back()["reference"] = decodeJson(*row.reference);
+    }
+    for (const PrefillRow& row : prefills) {
+        json["prefill"].push_back(prefillJson(row.tokens, row.run));
+        if (row.reference)
+            json["prefill"].back()["reference"] = prefillJson(row.tokens, *row.reference);
+    }
     json["peak_resident_bytes"] = readProcessMemory().peakResident;
     return json;
 }
 
+void printDecode(std::ostream& out, const DecodeStepRow& row)
+{
+    out << std::setw(8) << formatCount(row.cachedTokens) << std::setw(11) << std::setprecision(2)
+        << row.medianSeconds * 1e3 << " ms" << std::setw(8) << row.bestSeconds * 1e3 << " ms"
+        << std::setw(8) << std::setprecision(1) << 1.0 / row.medianSeconds << std::setw(13)
+        << formatBytes(row.weightBytes + row.cacheBytes) << std::setw(9) << std::setprecision(2)
+        << row.floorSeconds * 1e3 << " ms" << std::setw(11) << row.medianSeconds / row.floorSeconds;
+}
+
+void printPrefill(std::ostream& out, std::int64_t tokens, const TimedRun& run)
+{
+    out << formatSeconds(run.seconds) << ", " << std::setprecision(1)
+        << static_cast<double>(tokens) / run.seconds << " tok/s"
+        << (run.isDisturbed() ? ", under other load" : "");
+}
+
 void printBench(std::ostream& out, const Decoder& decoder, const MeasuredBandwidth& bandwidth,
-                const std::vector<DecodeStepRow>& decode, const std::vector<PrefillRow>& prefills)
+                const std::vector<DecodeRow>& decode, const std::vector<PrefillRow>& prefills)
 {
     out << decoder.computeDescription() << " on " << decoder.device() << "\nmemory read bandwidth "
         << std::fixed << std::setprecision(1) << bandwidth.bytesPerSecond / 1e9
         << " GB/s (best of 5 reads of 1 GiB)"
         << (bandwidth.isDisturbed ? ", measured under other load" : "") << "\n\n"
         << "  cached   step median   best      tok/s    bytes       floor     median/floor\n";
-    for (const DecodeStepRow& row : decode)
-        out << std::setw(8) << formatCount(row.cachedTokens) << std::setw(11)
-            << std::setprecision(2) << row.medianSeconds * 1e3 << " ms" << std::setw(8)
-            << row.bestSeconds * 1e3 << " ms" << std::setw(8) << std::setprecision(1)
-            << 1.0 / row.medianSeconds << std::setw(13)
-            << formatBytes(row.weightBytes + row.cacheBytes) << std::setw(9) << std::setprecision(2)
-            << row.floorSeconds * 1e3 << " ms" << std::setw(11)
-            << row.medianSeconds / row.floorSeconds
-            << (row.isDisturbed() ? "   under other load" : "") << '\n';
+    for (const DecodeRow& row : decode) {
+        printDecode(out, row.fast);
+        out << (row.fast.isDisturbed() ? "   under other load" : "") << '\n';
+        if (!row.reference)
+            continue;
+        printDecode(out, *row.reference);
+        out << "   plain operators, " << row.reference->medianSeconds / row.fast.medianSeconds
+            << " times as long" << (row.reference->isDisturbed() ? ", under other load" : "")
+            << '\n';
+    }
     out << '\n';
-    for (const PrefillRow& row : prefills)
-        out << "  prefill " << formatCount(row.tokens)
-            << " tokens: " << formatSeconds(row.run.seconds) << ", " << std::setprecision(1)
-            << static_cast<double>(row.tokens) / row.run.seconds << " tok/s"
-            << (row.run.isDisturbed() ? ", under other load" : "") << '\n';
+    for (const PrefillRow& row : prefills) {
+        out << "  prefill " << formatCount(row.tokens) << " tokens: ";
+        printPrefill(out, row.tokens, row.run);
+        if (row.reference) {
+            out << "\n    by plain operators, in one: ";
+            printPrefill(out, row.tokens, *row.reference);
+            out << "; " << row.reference->seconds / row.run.seconds << " times as long";
+        }
+        out << '\n';
+    }
     out << "\npeak memory " << formatBytes(readProcessMemory().peakResident) << " resident\n"
         << std::flush;
 }
@@ -128,12 +214,12 @@ void runBench(const BenchOptions& options, const CliContext& context)
 {
     const auto decoder = buildDecoder(options.common, context, openFor(options.common));
     const MeasuredBandwidth bandwidth = measureBandwidthAlone(kBandwidthBytes);
-    std::vector<DecodeStepRow> decode;
-    for (const std::int64_t cached : parsedLengths(options.cached))
+    std::vector<DecodeRow> decode;
+    for (const std::int64_t cached : lengthsOf(options.cached))
         decode.push_back(
             measureDecode(*decoder, options, cached, bandwidth.bytesPerSecond, context));
     std::vector<PrefillRow> prefills;
-    for (const std::int64_t tokens : parsedLengths(options.prefill))
+    for (const std::int64_t tokens : lengthsOf(options.prefill))
         prefills.push_back(measurePrefill(*decoder, options, tokens, context));
     if (options.common.isJson)
         context.out << jsonLine(benchJson(options, *decoder, bandwidth, decode, prefills));
@@ -149,13 +235,15 @@ void addBenchCommand(CLI::App& app, CliContext& context)
     CLI::App* command =
         app.add_subcommand("bench", "Decode and prefill speed beside the bytes they must read");
     addCommonOptions(*command, options->common, ModelArgument::Required);
-    command->add_option("--cached", options->cached, "cached lengths to decode at")
+    command->add_option("--cached", options->cached, "cached lengths to decode at; empty: none")
         ->capture_default_str();
-    command->add_option("--prefill", options->prefill, "prompt lengths to prefill")
+    command->add_option("--prefill", options->prefill, "prompt lengths to prefill; empty: none")
         ->capture_default_str();
     command->add_option("--chunk", options->chunk, "prefill chunk; 0: one shot")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
+    command->add_flag("--reference", options->hasReference,
+                      "the same by the plain path: operators, dense scores, repeated heads");
     command->add_option("--steps", options->steps, "decode steps a length")
         ->check(CLI::Range(1, 100000))
         ->capture_default_str();

@@ -92,6 +92,28 @@ void CpuAttention::finishRow(std::int64_t batchIndex, std::int64_t kvHead, std::
         to[d] = acc[d] * factor;
 }
 
+CpuAttention cpuAttention(const float* q, float* out, at::IntArrayRef shape, const KVView& view,
+                          std::int64_t firstQueryPosition, const AttentionSettings& settings)
+{
+    CpuAttention call;
+    call.q = q;
+    call.out = out;
+    call.sinks = settings.sinks.defined() ? settings.sinks.const_data_ptr<float>() : nullptr;
+    call.batch = shape[0];
+    call.numTokens = shape[1];
+    call.numHeads = shape[2];
+    call.headDim = shape[3];
+    call.numKvHeads = view.segments[0].keys.size(1);
+    call.scale = static_cast<float>(settings.scale);
+    call.softCap = static_cast<float>(settings.softCap);
+    call.window = settings.window;
+    call.firstQueryPosition = firstQueryPosition;
+    call.numPieces = view.numSegments;
+    for (std::size_t i = 0; i < view.numSegments; ++i)
+        call.pieces[i] = pieceOf(view.segments[i]);
+    return call;
+}
+
 at::Tensor attentionOnCpu(const at::Tensor& q, const KVView& view, std::int64_t firstQueryPosition,
                           const AttentionSettings& settings, const AttentionSimd& simd,
                           std::int64_t numParts)
@@ -99,24 +121,9 @@ at::Tensor attentionOnCpu(const at::Tensor& q, const KVView& view, std::int64_t 
     TORCH_CHECK(q.scalar_type() == at::kFloat,
                 "attention: queries on the CPU must be float32, not ", q.scalar_type());
     auto out = at::empty(q.sizes(), q.options());
-    CpuAttention call;
-    call.q = q.const_data_ptr<float>();
-    call.out = out.mutable_data_ptr<float>();
-    call.sinks = settings.sinks.defined() ? settings.sinks.const_data_ptr<float>() : nullptr;
-    call.batch = q.size(0);
-    call.numTokens = q.size(1);
-    call.numHeads = q.size(2);
-    call.headDim = q.size(3);
-    call.numKvHeads = view.segments[0].keys.size(1);
-    call.scale = static_cast<float>(settings.scale);
-    call.softCap = static_cast<float>(settings.softCap);
-    call.window = settings.window;
-    call.firstQueryPosition = firstQueryPosition;
+    CpuAttention call = cpuAttention(q.const_data_ptr<float>(), out.mutable_data_ptr<float>(),
+                                     q.sizes(), view, firstQueryPosition, settings);
     call.numParts = numParts;
-    call.numPieces = view.numSegments;
-    for (std::size_t i = 0; i < view.numSegments; ++i)
-        call.pieces[i] = pieceOf(view.segments[i]);
-
     if (call.numRows() <= DecodeBlock::kMaxRows)
         attendDecode(call, simd);
     else

@@ -84,6 +84,49 @@ struct CpuAttention
 /// among `threads`: the fewest.
 std::int64_t decodeParts(std::int64_t heads, std::int64_t threads);
 
+/// attendDecode() in pieces, for threads that share them out themselves.
+class DecodeAttention
+{
+public:
+    /// \param call  copied; of at most DecodeBlock::kMaxRows rows
+    /// \param numThreads  that are to share the items evenly
+    DecodeAttention(const CpuAttention& call, const AttentionSimd& simd, std::int64_t numThreads);
+
+    std::int64_t numHeads() const { return m_call.batch * m_call.numKvHeads; }
+    /// Pieces of work that do not touch each other.
+    std::int64_t numItems() const { return numHeads() * m_numParts; }
+    /// Of the scratch memory that all items share.
+    std::int64_t stateFloats() const { return numItems() * floatsOfItem(); }
+    /// Whether a head has several items, which merge() puts together.
+    bool isSplit() const { return m_numParts > 1; }
+
+    void attend(std::int64_t firstItem, std::int64_t endItem, float* states) const;
+    /// Once all items are done; nothing to do where heads are not split.
+    void merge(std::int64_t firstHead, std::int64_t endHead, float* states) const;
+
+private:
+    /// Per row the largest score, the sum, and accStride weighted sums.
+    std::int64_t floatsOfItem() const { return m_numRows * (m_accStride + 2); }
+    SoftmaxState state(float* states, std::int64_t item) const
+    {
+        float* at = states + item * floatsOfItem();
+        return {at, at + m_numRows, at + 2 * m_numRows, m_accStride};
+    }
+    /// One head's rows over one part of the keys.
+    void attendPart(std::int64_t item, const SoftmaxState& state) const;
+    /// Merges the parts of one head by log-sum-exp into the first, and stores its rows.
+    void mergeParts(std::int64_t head, float* states) const;
+
+    CpuAttention m_call;
+    const AttentionSimd& m_simd;
+    std::int64_t m_begin; ///< first key position that any row sees
+    std::int64_t m_end = 0;
+    std::int64_t m_numRows;
+    std::int64_t m_accStride;
+    std::int64_t m_numParts = 1; ///< of the key range
+    std::int64_t m_keysPerPart = 0;
+};
+
 /// Few rows (at most DecodeBlock::kMaxRows): threads split heads and parts of the key range, and
 /// the parts are merged by log-sum-exp ("flash decoding").
 void attendDecode(const CpuAttention& call, const AttentionSimd& simd);
@@ -91,6 +134,11 @@ void attendDecode(const CpuAttention& call, const AttentionSimd& simd);
 /// Any number of rows: threads take blocks of rows, each against all the keys it sees ("flash
 /// attention").
 void attendPrefill(const CpuAttention& call, const AttentionSimd& simd);
+
+/// What attention() is asked for, as pointers. \param out  as q
+/// \param q  [B, T, H, D] contiguous float32
+CpuAttention cpuAttention(const float* q, float* out, at::IntArrayRef shape, const KVView& view,
+                          std::int64_t firstQueryPosition, const AttentionSettings& settings);
 
 /// attention() for tensors on the CPU with the inner loops given.
 /// \param numParts  of the key range for few queries, to measure with; 0: decodeParts()

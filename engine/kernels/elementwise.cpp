@@ -113,11 +113,6 @@ at::Tensor layerNorm(const at::Tensor& x, const at::Tensor& gain, const at::Tens
     return at::layer_norm(x.to(at::kFloat), {x.size(1)}, gain, bias, epsilon).to(x.scalar_type());
 }
 
-namespace {
-
-using GatedRow = void (*)(const float* gate, const float* up, float* out, std::int64_t count);
-
-/// Null where there is no loop of our own.
 GatedRow gatedRow(Activation activation)
 {
     const ElementwiseKernels& kernels = elementwiseKernels(bestInstructionSet());
@@ -133,8 +128,6 @@ GatedRow gatedRow(Activation activation)
     }
     return nullptr;
 }
-
-} // namespace
 
 at::Tensor gated(const at::Tensor& gate, const at::Tensor& up, Activation activation)
 {

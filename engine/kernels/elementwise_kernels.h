@@ -7,9 +7,12 @@ namespace kvscope {
 // The loops of rmsNorm(), rotate() and gated() on raw pointers. Nothing is included that brings
 // inline functions along; linear_kernels.h says why.
 
+/// out = act(gate) * up. \param out  may be gate or up
+using GatedRow = void (*)(const float* gate, const float* up, float* out, std::int64_t count);
+
 struct ElementwiseKernels
 {
-    /// One row. x, gain, out [width]
+    /// One row. x, gain, out [width]; out may be x
     void (*rmsNormRow)(const float* x, const float* gain, float epsilon, float* out,
                        std::int64_t width) = nullptr;
     /// One head in place. head [2 * numPairs]; cos, sin [numPairs]
@@ -17,12 +20,9 @@ struct ElementwiseKernels
                            std::int64_t numPairs) = nullptr;
     void (*rotateHalf)(float* head, const float* cos, const float* sin,
                        std::int64_t numPairs) = nullptr;
-    /// out = act(gate) * up. \param out  may be gate or up
-    void (*gatedSilu)(const float* gate, const float* up, float* out, std::int64_t count) = nullptr;
-    void (*gatedGeluTanh)(const float* gate, const float* up, float* out,
-                          std::int64_t count) = nullptr;
-    void (*gatedClampedSilu)(const float* gate, const float* up, float* out,
-                             std::int64_t count) = nullptr;
+    GatedRow gatedSilu = nullptr;
+    GatedRow gatedGeluTanh = nullptr;
+    GatedRow gatedClampedSilu = nullptr;
 };
 
 inline constexpr float kGeluTanhFactor = 0.7978845608028654F; ///< sqrt(2 / pi)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/kernels/cpu_features.h"
+#include "engine/kernels/elementwise.h"
 #include "engine/kernels/elementwise_kernels.h"
 
 namespace kvscope {
@@ -8,6 +9,9 @@ namespace kvscope {
 /// The loops for an instruction set, which must be available here; apart so that tests compare
 /// both.
 const ElementwiseKernels& elementwiseKernels(InstructionSet instructions);
+
+/// The best loop for an activation; null where there is none of our own.
+GatedRow gatedRow(Activation activation);
 
 /// Plain C++ for any processor.
 const ElementwiseKernels& portableElementwiseKernels();

@@ -1,5 +1,6 @@
 #include "engine/kernels/block_formats.h"
 #include "engine/kernels/linear_paths.h"
+#include "engine/kernels/linear_rows.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
@@ -16,9 +17,6 @@ namespace {
 constexpr std::int64_t kBlock = 32;
 // Bytes of weight that are worth another thread: below, waking it costs more than it saves.
 constexpr std::int64_t kBytesPerThread = 48 << 10;
-// Rows that Precision::Exact expands at a time: a group of the dot products, and small enough for
-// the first cache.
-constexpr std::int64_t kExpandedRows = 4;
 
 /// All inputs rounded to integers.
 class QuantizedInputs
@@ -67,47 +65,20 @@ private:
     std::vector<std::unique_ptr<QuantizedInputs>> m_made;
 };
 
-void multiplyExpandedRows(const RowProduct& product, const FormatKernels& blocks,
-                          const FormatKernels& floats, std::int64_t firstRow, std::int64_t endRow)
-{
-    std::vector<float> expanded(static_cast<std::size_t>(kExpandedRows * product.cols));
-    RowProduct part = product;
-    part.weight = reinterpret_cast<const std::byte*>(expanded.data());
-    part.rowBytes = product.cols * static_cast<std::int64_t>(sizeof(float));
-    for (std::int64_t row = firstRow; row < endRow; row += kExpandedRows) {
-        const std::int64_t count = std::min(kExpandedRows, endRow - row);
-        for (std::int64_t i = 0; i < count; ++i)
-            blocks.decode(product.weight + (row + i) * product.rowBytes,
-                          expanded.data() + i * product.cols, product.cols);
-        part.y = product.y + row;
-        floats.multiply(part, 0, count);
-    }
-}
-
 /// One weight's part of a call.
 struct WeightPart
 {
     RowProduct product;
-    FormatKernels kernels;
+    RowMultiplier multiply;
     std::int64_t rows = 0;
-    bool isExpanded = false; ///< to float32, a few rows at a time
-
-    void multiply(const FormatKernels& floats, std::int64_t firstRow, std::int64_t endRow) const
-    {
-        if (isExpanded)
-            multiplyExpandedRows(product, kernels, floats, firstRow, endRow);
-        else
-            kernels.multiply(product, firstRow, endRow);
-    }
 };
 
 WeightPart partOf(const at::Tensor& x, const WeightMatrix& weight, at::Tensor& y,
                   Precision precision, InstructionSet instructions, InputRoundings& roundings)
 {
     WeightPart part;
-    part.kernels = formatKernels(weight.type, instructions);
+    part.multiply = RowMultiplier(weight.type, precision, instructions);
     part.rows = weight.rows;
-    part.isExpanded = isQuantized(weight.type) && precision == Precision::Exact;
     RowProduct& product = part.product;
     product.weight = static_cast<const std::byte*>(weight.data.const_data_ptr());
     product.rowBytes = bytesPerRow(weight.type, weight.cols);
@@ -116,8 +87,8 @@ WeightPart partOf(const at::Tensor& x, const WeightMatrix& weight, at::Tensor& y
     product.numInputs = x.size(0);
     product.y = y.mutable_data_ptr<float>();
     product.yStride = weight.rows;
-    if (isQuantized(weight.type) && !part.isExpanded) {
-        const QuantizedInputs& inputs = roundings.by(part.kernels.quantize);
+    if (part.multiply.roundsInput()) {
+        const QuantizedInputs& inputs = roundings.by(part.multiply.kernels.quantize);
         product.quantized = inputs.values();
         product.scaleAndSum = inputs.scaleAndSum();
     }
@@ -125,7 +96,7 @@ WeightPart partOf(const at::Tensor& x, const WeightMatrix& weight, at::Tensor& y
 }
 
 /// The parts' rows one after another, shared out among the threads.
-void multiplyAll(const std::vector<WeightPart>& parts, const FormatKernels& floats)
+void multiplyAll(const std::vector<WeightPart>& parts)
 {
     std::int64_t numRows = 0;
     std::int64_t rowBytes = 1;
@@ -140,7 +111,7 @@ void multiplyAll(const std::vector<WeightPart>& parts, const FormatKernels& floa
             const std::int64_t from = std::max(first - begin, std::int64_t{0});
             const std::int64_t to = std::min(end - begin, part.rows);
             if (from < to)
-                part.multiply(floats, from, to);
+                part.multiply(part.product, from, to);
             begin += part.rows;
         }
     });
@@ -160,7 +131,7 @@ std::vector<at::Tensor> linearFewRows(const at::Tensor& x,
         if (results.back().numel() > 0)
             parts.push_back(partOf(x, *weight, results.back(), precision, instructions, roundings));
     }
-    multiplyAll(parts, formatKernels(StorageType::F32, instructions));
+    multiplyAll(parts);
     return results;
 }
 

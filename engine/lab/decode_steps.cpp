@@ -37,6 +37,7 @@ std::optional<DecodeStepRow> timeDecodeSteps(Decoder& decoder, MixedKVCache& cac
     ForwardOptions forward;
     forward.stop = stop;
     forward.plannedLength = options.plannedLength;
+    forward.path = options.path;
     std::vector<TimedRun> timed;
     for (std::int64_t step = 0; step < steps; ++step) {
         const TimedRun run = timeStep(decoder, cache, options.anyToken(), forward);

@@ -18,6 +18,7 @@ struct DecodeStepsOptions
     std::int64_t plannedLength = 0;    ///< ForwardOptions::plannedLength
     double bytesPerSecond = 0.0;       ///< memory bandwidth, for the floor; 0: none is given
     std::function<TokenId()> anyToken; ///< what each step is fed
+    KernelPath path = KernelPath::Fast;
 };
 
 /// Times decode steps behind what the cache holds, which they lengthen. Batch 1.

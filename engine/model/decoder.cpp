@@ -7,11 +7,13 @@
 #include "engine/kernels/elementwise.h"
 #include "engine/kernels/linear.h"
 #include "engine/model/ablation.h"
+#include "engine/model/decode_step.h"
 #include "engine/model/decoder_weights.h"
 #include "engine/model/feed_forward.h"
 #include "engine/model/rotary.h"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
@@ -96,6 +98,7 @@ struct Decoder::Impl
     DecoderWeights weights;
     std::vector<RotaryTable> rotary;
     std::vector<std::size_t> rotaryOfLayer; ///< index into `rotary`, by layer
+    std::unique_ptr<DecodeStep> step;       ///< null where it does not support the model
 
     const ModelConfig& config() const { return checkpoint->config; }
     ProductSettings settingsOf(KernelPath path) const
@@ -116,6 +119,9 @@ struct Decoder::Impl
     }
 
     void checkIds(const at::Tensor& ids) const;
+    /// Where the chunk begins. \throws ArgumentError where it cannot be run
+    std::int64_t checkedPosition(const at::Tensor& ids, const MixedKVCache* cache,
+                                 const ForwardOptions& options) const;
     void makeRotaryTables();
     /// For each table, the chunk's rows on the device.
     std::vector<RotaryRows> rotaryRows(std::int64_t firstPosition, std::int64_t count,
@@ -133,6 +139,12 @@ struct Decoder::Impl
                          const ForwardOptions& options) const;
     at::Tensor runLayers(const at::Tensor& ids, MixedKVCache* cache,
                          const ForwardOptions& options) const;
+    bool isStep(const at::Tensor& ids, const MixedKVCache* cache,
+                const ForwardOptions& options) const;
+    /// Logits [1, 1, V] of one token, or an undefined tensor.
+    at::Tensor runStep(const at::Tensor& ids, MixedKVCache& cache,
+                       const ForwardOptions& options) const;
+    void scaleLogits(at::Tensor& logits) const;
 };
 
 void Decoder::Impl::checkIds(const at::Tensor& ids) const
@@ -288,8 +300,8 @@ at::Tensor Decoder::Impl::transform(const at::Tensor& x, std::int64_t layer,
     return normalised(out, w.feedForwardPostNorm, options.path).view_as(x);
 }
 
-at::Tensor Decoder::Impl::runLayers(const at::Tensor& ids, MixedKVCache* cache,
-                                    const ForwardOptions& options) const
+std::int64_t Decoder::Impl::checkedPosition(const at::Tensor& ids, const MixedKVCache* cache,
+                                            const ForwardOptions& options) const
 {
     checkIds(ids);
     const std::int64_t B = ids.size(0);
@@ -302,6 +314,14 @@ at::Tensor Decoder::Impl::runLayers(const at::Tensor& ids, MixedKVCache* cache,
         throw ArgumentError("position " + formatCount(firstPosition + T - 1) + " lies beyond the " +
                             formatCount(config().trainedPositions) + " positions that " +
                             config().architecture + " has learned");
+    return firstPosition;
+}
+
+at::Tensor Decoder::Impl::runLayers(const at::Tensor& ids, MixedKVCache* cache,
+                                    const ForwardOptions& options) const
+{
+    const std::int64_t firstPosition = checkedPosition(ids, cache, options);
+    const std::int64_t T = ids.size(1);
     OpenChunk chunk(cache, T);
     const auto rows = rotaryRows(firstPosition, T, options.plannedLength);
     at::Tensor x = embedded(ids, firstPosition);
@@ -322,6 +342,42 @@ at::Tensor Decoder::Impl::runLayers(const at::Tensor& ids, MixedKVCache* cache,
     return x;
 }
 
+bool Decoder::Impl::isStep(const at::Tensor& ids, const MixedKVCache* cache,
+                           const ForwardOptions& options) const
+{
+    return step != nullptr && cache != nullptr && ids.dim() == 2 && ids.size(0) == 1 &&
+           ids.size(1) == 1 && options.path == KernelPath::Fast && options.hooks == nullptr;
+}
+
+at::Tensor Decoder::Impl::runStep(const at::Tensor& ids, MixedKVCache& cache,
+                                  const ForwardOptions& options) const
+{
+    const std::int64_t position = checkedPosition(ids, &cache, options);
+    const std::vector<RotaryRows> tables = rotaryRows(position, 1, options.plannedLength);
+    std::vector<const RotaryRows*> rows;
+    for (const std::size_t table : rotaryOfLayer)
+        rows.push_back(tables.empty() ? nullptr : &tables[table]);
+    at::Tensor x = embedded(ids, position);
+    at::Tensor logits;
+    if (options.logits != LogitPositions::None)
+        logits = at::empty({1, 1, config().vocabularySize}, at::kFloat);
+    OpenChunk chunk(&cache, 1);
+    step->run(x.mutable_data_ptr<float>(), position, rows, cache,
+              logits.defined() ? logits.mutable_data_ptr<float>() : nullptr, options.stop);
+    chunk.commit();
+    if (logits.defined())
+        scaleLogits(logits);
+    return logits;
+}
+
+void Decoder::Impl::scaleLogits(at::Tensor& logits) const
+{
+    if (config().logitScale != 1.0)
+        logits.mul_(config().logitScale);
+    if (config().finalSoftCap > 0.0)
+        softCap(logits, config().finalSoftCap);
+}
+
 Decoder::Decoder(std::shared_ptr<const Checkpoint> checkpoint, DecoderOptions options)
     : m_impl(std::make_unique<Impl>())
 {
@@ -332,6 +388,10 @@ Decoder::Decoder(std::shared_ptr<const Checkpoint> checkpoint, DecoderOptions op
     m_impl->cacheType = cacheScalarType(options.cacheType, m_impl->compute);
     m_impl->weights = loadWeights(*m_impl->checkpoint, m_impl->device, m_impl->compute, options);
     m_impl->makeRotaryTables();
+    if (m_impl->device.is_cpu() && DecodeStep::supports(config()))
+        m_impl->step = std::make_unique<DecodeStep>(
+            config(), m_impl->weights, m_impl->settingsOf(KernelPath::Fast).precision,
+            m_impl->decidingSettings(KernelPath::Fast).precision);
 }
 
 Decoder::~Decoder() = default;
@@ -405,6 +465,8 @@ at::Tensor Decoder::forward(const at::Tensor& ids, MixedKVCache* cache,
                             const ForwardOptions& options)
 {
     const c10::InferenceMode inference;
+    if (m_impl->isStep(ids, cache, options))
+        return m_impl->runStep(ids, *cache, options);
     at::Tensor x = m_impl->runLayers(ids, cache, options);
     if (options.logits == LogitPositions::None)
         return {};
@@ -430,10 +492,7 @@ at::Tensor Decoder::head(const at::Tensor& hidden, KernelPath path) const
     const c10::InferenceMode inference;
     at::Tensor logits =
         product(hidden, m_impl->weights.head, m_impl->decidingSettings(path)).to(at::kFloat);
-    if (config().logitScale != 1.0)
-        logits.mul_(config().logitScale);
-    if (config().finalSoftCap > 0.0)
-        softCap(logits, config().finalSoftCap);
+    m_impl->scaleLogits(logits);
     return logits;
 }
 

@@ -40,19 +40,26 @@ Trainer::Trainer(TrainingRecipe recipe, std::shared_ptr<const TrainingData> data
 {
 }
 
-const TrainingForward& Trainer::forwardOf(std::size_t phase)
+const TrainingForward& Trainer::forwardOf(const TrainingPoint& point)
 {
-    if (!m_forward || phase != m_phase)
-        m_forward = std::make_unique<TrainingForward>(m_recipe.config(phase), trainingProducts());
-    m_phase = phase;
+    if (!m_forward || point.phase != m_phase || point.window != m_window) {
+        ModelConfig config = m_recipe.config(point.phase);
+        for (LayerConfig& layer : config.layers)
+            if (layer.kind == LayerKind::Windowed)
+                layer.window = point.window;
+        m_forward = std::make_unique<TrainingForward>(std::move(config), trainingProducts());
+        m_phase = point.phase;
+        m_window = point.window;
+    }
     return *m_forward;
 }
 
 TrainingStep Trainer::step()
 {
     const TrainingPoint point = m_recipe.at(m_numSteps);
-    const TrainingBatch batch = m_data->batch(m_numSteps, point.numSequences, point.length);
-    const TrainingForward& forward = forwardOf(point.phase);
+    const TrainingBatch batch =
+        m_data->batch(m_numSteps, point.numSequences, point.length, point.mix);
+    const TrainingForward& forward = forwardOf(point);
     const TrainingOutput output = forward(m_parameters, batch.ids, point.stride);
     const at::Tensor logits = forward.logits(m_parameters, output.hidden);
     const at::Tensor targets = batch.targets.flatten();
@@ -60,17 +67,17 @@ TrainingStep Trainer::step()
     const at::Tensor nll =
         at::cross_entropy_loss(logits, targets, std::nullopt, at::Reduction::None);
     const at::Tensor weights = batch.weights.flatten();
-    const at::Tensor answerLoss = (nll * weights).sum() / weights.sum();
+    const at::Tensor foundLoss = (nll * weights).sum() / weights.sum();
     const at::Tensor textLoss = nll.mean();
     const at::Tensor loss =
-        answerLoss + m_recipe.textWeight * textLoss + m_recipe.balanceWeight * output.balance;
+        foundLoss + m_recipe.textWeight * textLoss + m_recipe.balanceWeight * output.balance;
     TrainingStep done{.step = m_numSteps,
                       .phase = point.phase,
                       .length = point.length,
                       .numTokens = point.numSequences * point.length,
                       .learningRate = point.learningRate,
                       .loss = loss.item<double>(),
-                      .answerLoss = answerLoss.item<double>(),
+                      .answerLoss = nll.detach().masked_select(answers.gt(0)).mean().item<double>(),
                       .textLoss = textLoss.item<double>(),
                       .balance = output.balance.item<double>(),
                       .numAnswers = batch.numAnswers};

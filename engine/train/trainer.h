@@ -22,7 +22,7 @@ struct TrainingStep
     std::int64_t numTokens = 0;
     double learningRate = 0.0;
     double loss = 0.0;       ///< what was minimised
-    double answerLoss = 0.0; ///< mean over what can be found: digits of answers, echoes
+    double answerLoss = 0.0; ///< mean over the digits of answers
     double textLoss = 0.0;   ///< mean over all tokens
     double balance = 0.0;    ///< TrainingOutput::balance
     double gradientNorm = 0.0;
@@ -57,14 +57,15 @@ public:
     void restore(const std::filesystem::path& file);
 
 private:
-    const TrainingForward& forwardOf(std::size_t phase);
+    const TrainingForward& forwardOf(const TrainingPoint& point);
 
     TrainingRecipe m_recipe;
     std::shared_ptr<const TrainingData> m_data;
     TrainingParameters m_parameters;
     AdamW m_optimizer;
-    std::unique_ptr<TrainingForward> m_forward; ///< of m_phase
+    std::unique_ptr<TrainingForward> m_forward; ///< of m_phase and m_window
     std::size_t m_phase = 0;
+    std::int64_t m_window = 0;
     std::int64_t m_numSteps = 0;
 };
 

@@ -9,14 +9,12 @@
 namespace kvscope {
 namespace {
 
-constexpr double kProseShare = 0.1;
-constexpr double kEchoShare = 0.15;
-constexpr double kOneQuestion = 1.0 / 3.0;
 constexpr double kAtTheBeginning = 1.0 / 6.0;
 constexpr double kAtTheEnd = 1.0 / 8.0;
 constexpr std::size_t kFewAsked = 4;
-constexpr std::size_t kTokensForEach = 64; ///< of a long text with many passages
+constexpr std::size_t kTokensForEach = 32; ///< a passage with its question
 constexpr std::size_t kMostOthers = 4;
+constexpr std::int32_t kFound = -1; ///< Sequence::answers of what can be found, but is no digit
 constexpr std::size_t kShortestEcho = 8;
 constexpr std::size_t kLongestEcho = 32;
 
@@ -96,21 +94,21 @@ TrainingData::Sequence TrainingData::echo(std::size_t numTokens, TrainingRandom&
     sequence.append({filler.ids.begin(), middle}, 0);
     sequence.append(run, 0);
     sequence.append({middle, filler.ids.end()}, 0);
-    sequence.append(run, -1);
+    sequence.append(run, kFound);
     // Nothing says that its first tokens are to come.
     const std::size_t again = sequence.ids.size() - run.size();
     sequence.answers[again] = sequence.answers[again + 1] = 0;
     return sequence;
 }
 
-TrainingData::Parts TrainingData::parts(std::size_t mostTokens, std::int32_t& numAnswers,
-                                        TrainingRandom& random) const
+TrainingData::Parts TrainingData::parts(std::size_t mostTokens, const TextMix& mix,
+                                        std::int32_t& numAnswers, TrainingRandom& random) const
 {
     const std::size_t numAsked =
-        random.chance(kOneQuestion)
+        random.chance(mix.oneQuestion)
             ? 1
-            : 1 + random.below(std::max(kFewAsked, 2 * mostTokens / kTokensForEach));
-    const std::size_t numOthers = random.chance(0.5) ? random.below(kMostOthers + 1) : 0;
+            : 1 + random.below(std::max(kFewAsked, mostTokens / kTokensForEach));
+    const std::size_t numOthers = random.chance(mix.others) ? random.below(kMostOthers + 1) : 0;
     Parts parts;
     parts.begins = random.chance(kAtTheBeginning);
     std::set<std::string> taken;
@@ -137,7 +135,8 @@ TrainingData::Parts TrainingData::parts(std::size_t mostTokens, std::int32_t& nu
         parts.ending.append(encoded("\n\n" + asked[i].question), 0);
         parts.ending.append({ending.begin(), first}, 0);
         parts.ending.append({first, ending.end() - 1}, ++numAnswers);
-        parts.ending.append({ending.back(), static_cast<std::int32_t>(m_endToken)}, 0);
+        // Where a number ends is found in the text too: one that goes on is no answer.
+        parts.ending.append({ending.back(), static_cast<std::int32_t>(m_endToken)}, kFound);
     }
     parts.numTokens = parts.ending.ids.size();
     for (const Ids& statement : parts.statements)
@@ -145,15 +144,17 @@ TrainingData::Parts TrainingData::parts(std::size_t mostTokens, std::int32_t& nu
     return parts;
 }
 
-TrainingData::Sequence TrainingData::retrieval(std::size_t numTokens, std::int32_t& numAnswers,
+TrainingData::Sequence TrainingData::retrieval(std::size_t numTokens, const TextMix& mix,
+                                               std::int32_t& numAnswers,
                                                TrainingRandom& random) const
 {
     std::int32_t answersBefore = numAnswers;
-    Parts parts = this->parts(numTokens / 2, numAnswers, random);
+    const auto mostTokens = static_cast<std::size_t>(static_cast<double>(numTokens) * mix.crowding);
+    Parts parts = this->parts(mostTokens, mix, numAnswers, random);
     while (parts.ending.ids.empty() ||
            parts.numTokens > numTokens) { // nothing is asked, or no room
         numAnswers = answersBefore;
-        parts = this->parts(numTokens / 2, numAnswers, random);
+        parts = this->parts(mostTokens, mix, numAnswers, random);
     }
     const FillerTokens filler =
         m_filler.make(fillerKind(random), static_cast<std::int64_t>(numTokens - parts.numTokens),
@@ -188,8 +189,8 @@ void TrainingData::Sequence::append(const Sequence& more)
     answers.insert(answers.end(), more.answers.begin(), more.answers.end());
 }
 
-TrainingBatch TrainingData::batch(std::int64_t step, std::int64_t numSequences,
-                                  std::int64_t length) const
+TrainingBatch TrainingData::batch(std::int64_t step, std::int64_t numSequences, std::int64_t length,
+                                  const TextMix& mix) const
 {
     TrainingBatch batch;
     batch.ids = at::empty({numSequences, length}, at::kLong);
@@ -206,10 +207,10 @@ TrainingBatch TrainingData::batch(std::int64_t step, std::int64_t numSequences,
     for (std::int64_t i = 0; i < numSequences; ++i) {
         // The first is always one with answers: a batch without any has no loss of them.
         const double kind = i > 0 ? random.fraction() : 1.0;
-        const Sequence sequence = kind < kProseShare ? prose(numTokens, random)
-                                  : kind < kProseShare + kEchoShare
+        const Sequence sequence = kind < mix.prose ? prose(numTokens, random)
+                                  : kind < mix.prose + mix.echo
                                       ? echo(numTokens, random)
-                                      : retrieval(numTokens, numAnswers, random);
+                                      : retrieval(numTokens, mix, numAnswers, random);
         for (std::size_t t = 0; t + 1 < numTokens; ++t) {
             *ids++ = sequence.ids[t];
             *targets++ = sequence.ids[t + 1];

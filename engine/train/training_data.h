@@ -2,6 +2,7 @@
 
 #include "engine/tokenizer/tokenizer.h"
 #include "engine/train/passages.h"
+#include "engine/train/text_mix.h"
 #include "engine/train/training_filler.h"
 
 #include <ATen/core/Tensor.h>
@@ -22,7 +23,7 @@ struct TrainingBatch
     at::Tensor targets; ///< [B, T] int64: the next ids
     /// [B, T] int64: 0, or from 1 on the number of the answer whose digit the target is
     at::Tensor answers;
-    at::Tensor weights; ///< [B, T] float32: 1 for what can be found in the text, answers and echoes
+    at::Tensor weights; ///< [B, T] float32: 1 for what can be found in the text, else 0
     std::int64_t numAnswers = 0;
 };
 
@@ -44,7 +45,8 @@ public:
 
     /// The batch of a step, which depends on nothing but the arguments and the seed.
     /// \pre length is at least 64
-    TrainingBatch batch(std::int64_t step, std::int64_t numSequences, std::int64_t length) const;
+    TrainingBatch batch(std::int64_t step, std::int64_t numSequences, std::int64_t length,
+                        const TextMix& mix = {}) const;
 
 private:
     using Ids = std::vector<std::int32_t>;
@@ -52,7 +54,8 @@ private:
     struct Sequence
     {
         Ids ids;
-        std::vector<std::int32_t> answers; ///< as TrainingBatch::answers, of each id; -1: an echo
+        /// As TrainingBatch::answers, of each id; -1: an echo, or an answer's end.
+        std::vector<std::int32_t> answers;
 
         void append(const Ids& more, std::int32_t answer);
         void append(const Sequence& more);
@@ -67,9 +70,10 @@ private:
     };
     Ids encoded(std::string_view text) const;
     Sequence prose(std::size_t numTokens, TrainingRandom& random) const;
-    Parts parts(std::size_t mostTokens, std::int32_t& numAnswers, TrainingRandom& random) const;
+    Parts parts(std::size_t mostTokens, const TextMix& mix, std::int32_t& numAnswers,
+                TrainingRandom& random) const;
     Sequence echo(std::size_t numTokens, TrainingRandom& random) const;
-    Sequence retrieval(std::size_t numTokens, std::int32_t& numAnswers,
+    Sequence retrieval(std::size_t numTokens, const TextMix& mix, std::int32_t& numAnswers,
                        TrainingRandom& random) const;
 
     std::shared_ptr<const Tokenizer> m_tokenizer;

@@ -66,6 +66,13 @@ bool isFolderName(const std::string& name)
     return !name.empty() && name.find_first_not_of(kLetters) == std::string::npos;
 }
 
+/// What a stage has where it does not say otherwise.
+struct StageDefaults
+{
+    std::int64_t tokensPerStep = 0;
+    std::int64_t window = 0;
+};
+
 TrainingShape readShape(const ConfigObject& json)
 {
     refuseOtherKeys(json, {"vocabulary", "width", "layers", "heads", "kv_heads", "head_dim",
@@ -92,18 +99,40 @@ TrainingShape readShape(const ConfigObject& json)
     return shape;
 }
 
-TrainingPhase readPhase(const ConfigObject& json)
+TextMix readMix(const ConfigObject& json)
+{
+    refuseOtherKeys(json, {"prose", "echo", "one_question", "others", "crowding"});
+    TextMix mix;
+    mix.prose = numberOf(json, "prose", 0.0, 1.0, mix.prose);
+    mix.echo = numberOf(json, "echo", 0.0, 1.0, mix.echo);
+    mix.oneQuestion = numberOf(json, "one_question", 0.0, 1.0, mix.oneQuestion);
+    mix.others = numberOf(json, "others", 0.0, 1.0, mix.others);
+    mix.crowding = numberOf(json, "crowding", 0.0, 1.0, mix.crowding);
+    return mix;
+}
+
+TrainingStage readStage(const ConfigObject& json, const StageDefaults& defaults)
+{
+    refuseOtherKeys(json, {"length", "steps", "window", "tokens_per_step", "texts"});
+    TrainingStage stage;
+    stage.length = countOf(json, "length", kShortestLength, kMostTokens, 0);
+    stage.steps = countOf(json, "steps", 1, kMostSteps, 0);
+    stage.tokensPerStep = countOf(json, "tokens_per_step", 1, kMostTokens, defaults.tokensPerStep);
+    stage.window = countOf(json, "window", 1, defaults.window, defaults.window);
+    if (const auto texts = json.section("texts"))
+        stage.mix = readMix(*texts);
+    return stage;
+}
+
+TrainingPhase readPhase(const ConfigObject& json, const StageDefaults& defaults)
 {
     refuseOtherKeys(json, {"name", "yarn_scale", "stages", "learning_rate", "last_rate", "warm_up",
                            "most_stride"});
     TrainingPhase phase;
     phase.name = json.text("name").value_or("training");
     phase.yarnScale = numberOf(json, "yarn_scale", 1.0, 1e6, 1.0);
-    for (const ConfigObject& stage : sectionsOf(json, "stages")) {
-        refuseOtherKeys(stage, {"length", "steps"});
-        phase.stages.push_back({countOf(stage, "length", kShortestLength, kMostTokens, 0),
-                                countOf(stage, "steps", 1, kMostSteps, 0)});
-    }
+    for (const ConfigObject& stage : sectionsOf(json, "stages"))
+        phase.stages.push_back(readStage(stage, defaults));
     phase.learningRate.peak = numberOf(json, "learning_rate", 0.0, 10.0, phase.learningRate.peak);
     phase.learningRate.floor = numberOf(json, "last_rate", 0.0, 1.0, phase.learningRate.floor);
     phase.learningRate.warmUp = countOf(json, "warm_up", 0, kMostSteps, phase.learningRate.warmUp);
@@ -147,11 +176,14 @@ TrainingPoint TrainingRecipe::at(std::int64_t step) const
     const TrainingPhase& phase = phases[point.phase];
     point.learningRate = phase.learningRate.at(inPhase);
     point.stride = strideOf(inPhase, phase.mostStride);
-    std::size_t stage = 0;
-    for (std::int64_t left = inPhase; left >= phase.stages[stage].steps; ++stage)
-        left -= phase.stages[stage].steps;
-    point.length = phase.stages[stage].length;
-    point.numSequences = std::max<std::int64_t>(1, tokensPerStep / point.length);
+    std::size_t number = 0;
+    for (std::int64_t left = inPhase; left >= phase.stages[number].steps; ++number)
+        left -= phase.stages[number].steps;
+    const TrainingStage& stage = phase.stages[number];
+    point.length = stage.length;
+    point.numSequences = std::max<std::int64_t>(1, stage.tokensPerStep / stage.length);
+    point.window = stage.window;
+    point.mix = stage.mix;
     return point;
 }
 
@@ -174,14 +206,16 @@ TrainingRecipe readTrainingRecipe(const std::filesystem::path& file)
     if (const auto shape = json.section("shape"))
         recipe.shape = readShape(*shape);
     recipe.initDeviation = numberOf(json, "init_deviation", 0.0, 1.0, recipe.initDeviation);
-    recipe.tokensPerStep = countOf(json, "tokens_per_step", 1, kMostTokens, recipe.tokensPerStep);
     recipe.textWeight = numberOf(json, "text_weight", 0.0, 1e6, recipe.textWeight);
     recipe.balanceWeight = numberOf(json, "balance_weight", 0.0, 1e6, recipe.balanceWeight);
     recipe.optimizer.weightDecay =
         numberOf(json, "weight_decay", 0.0, 1e3, recipe.optimizer.weightDecay);
     recipe.optimizer.clipNorm = numberOf(json, "clip_norm", 0.0, 1e9, recipe.optimizer.clipNorm);
+    const StageDefaults defaults{
+        countOf(json, "tokens_per_step", 1, kMostTokens, TrainingStage().tokensPerStep),
+        recipe.shape.window};
     for (const ConfigObject& phase : sectionsOf(json, "phases"))
-        recipe.phases.push_back(readPhase(phase));
+        recipe.phases.push_back(readPhase(phase, defaults));
     if (recipe.steps() > kMostSteps)
         json.fail("phases", "have more steps than the 10,000,000 that are counted");
     std::set<std::string> names;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/train/adam_w.h"
+#include "engine/train/text_mix.h"
 #include "engine/train/training_shape.h"
 
 #include <cstdint>
@@ -15,6 +16,12 @@ struct TrainingStage
 {
     std::int64_t length = 0; ///< tokens of a sequence
     std::int64_t steps = 0;
+    std::int64_t tokensPerStep = 6144;
+    /// Positions that windowed layers see meanwhile, at most the shape's window. A narrow one comes
+    /// first: what a layer takes in from everywhere in a wide window, before it has learned what
+    /// to look for, tells nothing; and what lies outside is left to the global layers.
+    std::int64_t window = 0;
+    TextMix mix;
 };
 
 /// Stages under one learning rate curve and one rotation.
@@ -36,6 +43,8 @@ struct TrainingPoint
     std::size_t phase = 0;
     std::int64_t length = 0;       ///< tokens of a sequence
     std::int64_t numSequences = 0; ///< in a step
+    std::int64_t window = 0;       ///< of windowed layers
+    TextMix mix;
     double learningRate = 0.0;
     std::int64_t stride = 1; ///< as TrainingForward
 };
@@ -46,7 +55,6 @@ struct TrainingRecipe
     std::uint64_t seed = 1;
     TrainingShape shape; ///< its yarnScale is that of the phase
     double initDeviation = 0.02;
-    std::int64_t tokensPerStep = 6144;
     double textWeight = 0.2;     ///< of the mean loss over all tokens, beside that of the answers
     double balanceWeight = 0.01; ///< of the experts' load-balancing loss
     AdamWSettings optimizer;
@@ -55,7 +63,7 @@ struct TrainingRecipe
     std::int64_t steps() const;
     /// \pre 0 <= step < steps()
     TrainingPoint at(std::int64_t step) const;
-    /// The model's configuration as a phase trains it.
+    /// The model's configuration as a phase leaves it.
     ModelConfig config(std::size_t phase) const;
 };
 

@@ -30,9 +30,9 @@ TrainingRecipe smallRecipe()
                     .expertDim = 16,
                     .window = 16,
                     .trainedLength = 128};
-    recipe.tokensPerStep = 192;
-    recipe.phases = {{"base", 1.0, 1, {.warmUp = 5, .total = 40}, {{64, 30}, {96, 10}}},
-                     {"extended", 4.0, 4, {.peak = 5e-4, .warmUp = 5, .total = 20}, {{96, 20}}}};
+    recipe.phases = {
+        {"base", 1.0, 1, {.warmUp = 5, .total = 40}, {{64, 30, 192, 4, {}}, {96, 10, 192, 16, {}}}},
+        {"extended", 4.0, 4, {.peak = 5e-4, .warmUp = 5, .total = 20}, {{96, 20, 192, 16, {}}}}};
     return recipe;
 }
 
@@ -41,7 +41,8 @@ constexpr const char* kRecipeText = R"({
  "shape": {"vocabulary": 512, "width": 32, "layers": 2, "heads": 2, "kv_heads": 1, "head_dim": 16,
            "experts": 3, "expert_dim": 16, "window": 16, "trained_length": 128},
  "tokens_per_step": 192,
- "phases": [{"name": "base", "warm_up": 5, "stages": [{"length": 64, "steps": 6}]},
+ "phases": [{"name": "base", "warm_up": 5, "stages": [{"length": 64, "steps": 2, "window": 4, "tokens_per_step": 128, "texts": {"one_question": 1}},
+                        {"length": 64, "steps": 4}]},
             {"name": "extended", "yarn_scale": 4, "most_stride": 4, "learning_rate": 5e-4, "warm_up": 1,
              "stages": [{"length": 96, "steps": 4}]}]})";
 
@@ -288,6 +289,57 @@ private Q_SLOTS:
         QVERIFY_EXCEPTION_THROWN(FolderLock(folder / "missing"), EngineError);
     }
 
+    void stagesHaveTheirOwnWindowsTokensAndTexts()
+    {
+        const TrainingRecipe recipe = readTrainingRecipe(m_recipeFile);
+        const TrainingPoint narrow = recipe.at(1);
+        QCOMPARE(narrow.window, std::int64_t(4));
+        QCOMPARE(narrow.numSequences, std::int64_t(2));
+        QCOMPARE(narrow.mix.oneQuestion, 1.0);
+        QCOMPARE(narrow.mix.echo, TextMix().echo);
+        const TrainingPoint wide = recipe.at(2);
+        QCOMPARE(wide.window, std::int64_t(16));
+        QCOMPARE(wide.numSequences, std::int64_t(3));
+        QCOMPARE(wide.mix.oneQuestion, TextMix().oneQuestion);
+        // What is written is the shape's window, whatever the last stage had.
+        QCOMPARE(recipe.config(0).layers[0].window, std::int64_t(16));
+    }
+
+    void aStagesWindowIsWhatWindowedLayersSee()
+    {
+        TrainingRecipe wide = smallRecipe();
+        TrainingRecipe narrow = wide;
+        narrow.phases[0].stages[0].window = 1;
+        TrainingRecipe ofThatWindow = narrow;
+        ofThatWindow.shape.window = 1;
+        const auto firstLoss = [&](const TrainingRecipe& recipe) {
+            return Trainer(recipe, m_data).step().loss;
+        };
+        wide.phases[0].stages[0].window = wide.shape.window;
+        QVERIFY(firstLoss(narrow) != firstLoss(wide));
+        QCOMPARE(firstLoss(narrow), firstLoss(ofThatWindow));
+    }
+
+    void globalLayersBeginAsFinders()
+    {
+        const TrainingRecipe recipe = smallRecipe();
+        const TrainingParameters parameters(recipe.config(0), 0.04, 3);
+        const auto rows = [&](std::size_t index, std::int64_t first) {
+            return parameters[index].slice(0, first, first + 16);
+        };
+        const BlockParameters& windowed = parameters.blocks()[0];
+        const BlockParameters& global = parameters.blocks()[1];
+        for (const std::int64_t head : {0, 1}) {
+            QVERIFY(rows(global.query, 16 * head).equal(rows(global.keyValue, 0) * 1.5));
+            const at::Tensor output = parameters[global.output].slice(1, 16 * head, 16 * head + 16);
+            QVERIFY(output.equal(rows(global.keyValue, 16).t() * 0.5));
+        }
+        QVERIFY(!rows(windowed.query, 0).equal(rows(windowed.keyValue, 0) * 1.5));
+        for (const TrainingParameter& parameter : parameters.all())
+            QVERIFY2(parameter.value.is_leaf() && parameter.value.requires_grad(),
+                     parameter.name.c_str());
+    }
+
     void badRecipesAreRefusedInOneLine_data()
     {
         QTest::addColumn<QString>("from");
@@ -302,6 +354,15 @@ private Q_SLOTS:
         QTest::newRow("too short") << "\"length\": 64"
                                    << "\"length\": 8"
                                    << "length";
+        QTest::newRow("a window wider than the model's") << "\"window\": 4"
+                                                         << "\"window\": 17"
+                                                         << "window";
+        QTest::newRow("misspelt mix") << "one_question"
+                                      << "one_questions"
+                                      << "one_questions";
+        QTest::newRow("more than all") << "\"one_question\": 1"
+                                       << "\"one_question\": 1.5"
+                                       << "one_question";
         QTest::newRow("heads") << "\"kv_heads\": 1"
                                << "\"kv_heads\": 3"
                                << "";

@@ -76,6 +76,31 @@ private Q_SLOTS:
         }
     }
 
+    /// Words of a mix do what they say, at their ends.
+    void aMixDecidesWhatTextsAreMadeOf()
+    {
+        const TrainingData data(m_tokenizer, m_prose, {}, kEndPiece, 7);
+        std::int64_t single = 0, crowded = 0;
+        for (int step = 0; step < 20; ++step) {
+            const TrainingBatch one =
+                data.batch(step, 8, kLength,
+                           {.prose = 0, .echo = 0, .oneQuestion = 1, .others = 0, .crowding = 1});
+            QCOMPARE(one.numAnswers, std::int64_t(8));
+            single += one.numAnswers;
+            crowded += data.batch(step, 8, kLength,
+                                  {.prose = 0, .echo = 0, .oneQuestion = 0, .crowding = 0.9})
+                           .numAnswers;
+            const TrainingBatch echoes =
+                data.batch(step, 8, kLength, {.prose = 0, .echo = 1, .oneQuestion = 1});
+            QCOMPARE(echoes.numAnswers, std::int64_t(1)); // of the first text
+            const TrainingBatch prose =
+                data.batch(step, 8, kLength, {.prose = 1, .echo = 0, .oneQuestion = 1});
+            QVERIFY(prose.weights.slice(0, 1).eq(0).all().item<bool>());
+            QVERIFY(!echoes.weights.slice(0, 1).eq(0).all().item<bool>());
+        }
+        QVERIFY2(crowded > 2 * single, qPrintable(QString::number(crowded)));
+    }
+
     void answersAreTheTokensOfNumbersThatTheTextStates()
     {
         const TrainingData data(m_tokenizer, m_prose, {}, kEndPiece, 5);
@@ -92,6 +117,25 @@ private Q_SLOTS:
                                            : whole.find("\n\nT");
                 QVERIFY2(whole.find(" " + text) < questions || whole.starts_with(text),
                          whole.c_str());
+            }
+        }
+    }
+
+    void theEndOfAnAnswerCountsAsItsDigits()
+    {
+        const TrainingData data(m_tokenizer, m_prose, {}, kEndPiece, 6);
+        const TextMix mix{.prose = 0, .echo = 0};
+        for (int step = 0; step < 10; ++step) {
+            const TrainingBatch batch = data.batch(step, 2, kLength, mix);
+            for (std::int64_t answer = 1; answer <= batch.numAnswers; ++answer) {
+                const at::Tensor places = batch.answers.flatten().eq(answer).nonzero();
+                const std::int64_t end = places[-1].item<std::int64_t>() + 1;
+                const at::Tensor weights = batch.weights.flatten().slice(0, end, end + 2);
+                if ((end + 1) / kLength != (end - 1) / kLength)
+                    continue; // cut by the batch's end
+                QVERIFY(weights.eq(1).all().item<bool>());
+                QCOMPARE(batch.targets.flatten()[end + 1].item<std::int64_t>(),
+                         std::int64_t(kEndPiece));
             }
         }
     }

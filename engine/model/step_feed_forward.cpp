@@ -1,0 +1,150 @@
+#include "engine/model/step_feed_forward.h"
+
+#include "engine/kernels/elementwise_paths.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace kvscope {
+
+StepLinear::StepLinear(const LinearWeights& weights, Precision precision)
+    : weight(weights.weight, precision)
+    , bias(weights.bias.defined() ? weights.bias.const_data_ptr<float>() : nullptr)
+{
+}
+
+void StepLinear::operator()(const Team& team, int member, InputRow& x, float* y) const
+{
+    const std::int64_t first = team.first(weight.rows(), member);
+    const std::int64_t end = team.end(weight.rows(), member);
+    weight.multiply(x, y, first, end);
+    if (bias != nullptr)
+        for (std::int64_t row = first; row < end; ++row)
+            y[row] += bias[row];
+}
+
+StepFeedForward::StepFeedForward(const LayerWeights& weights, const LayerConfig& layer,
+                                 const ModelConfig& config, Precision products, Precision deciding)
+    : m_activate(gatedRow(config.activation))
+{
+    if (!layer.hasExperts) {
+        m_experts.push_back(expert(weights.dense, products));
+        return;
+    }
+    const MoEWeights& moe = weights.experts;
+    m_numRouted = moe.experts.size();
+    m_numActive = static_cast<std::size_t>(config.experts->numActive);
+    m_normalisesWeights = config.experts->normalisesWeights;
+    m_router = StepLinear(moe.router, deciding);
+    for (const FeedForwardWeights& routed : moe.experts)
+        m_experts.push_back(expert(routed, products));
+    for (const FeedForwardWeights& shared : moe.shared)
+        m_experts.push_back(expert(shared, products));
+    if (moe.sharedGate.rows > 0)
+        m_sharedGate.weight = WeightRows(moe.sharedGate, products);
+}
+
+StepFeedForward::Expert StepFeedForward::expert(const FeedForwardWeights& weights,
+                                                Precision precision) const
+{
+    return {{weights.gate, precision}, {weights.up, precision}, {weights.down, precision}};
+}
+
+void StepFeedForward::reserve(StepHidden& hidden) const
+{
+    std::int64_t widest = hidden.widest;
+    for (const Expert& each : m_experts)
+        widest = std::max(widest, each.up.weight.rows());
+    const std::size_t visits = m_numActive + m_experts.size() - m_numRouted;
+    const std::size_t before =
+        hidden.widest > 0 ? hidden.up.size() / static_cast<std::size_t>(hidden.widest) : 0;
+    hidden.widest = widest;
+    hidden.up.resize(std::max(before, visits) * static_cast<std::size_t>(widest));
+    hidden.gate.resize(hidden.up.size());
+}
+
+void StepFeedForward::askForFirst(const Team& team, int member) const
+{
+    if (m_numRouted == 0)
+        m_experts.front().gate.askFor(team, member);
+}
+
+void StepFeedForward::choose(InputRow& x, Own& own) const
+{
+    own.visits.clear();
+    if (m_numRouted > 0) {
+        own.router.resize(m_numRouted);
+        m_router(Team(), 0, x, own.router.data());
+        const float largest = *std::max_element(own.router.begin(), own.router.end());
+        float sum = 0.0F;
+        for (float& logit : own.router)
+            sum += logit = std::exp(logit - largest);
+        for (std::size_t e = 0; e < m_numRouted; ++e)
+            own.visits.emplace_back(e, own.router[e] / sum);
+        std::partial_sort(
+            own.visits.begin(), own.visits.begin() + static_cast<std::ptrdiff_t>(m_numActive),
+            own.visits.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+        own.visits.resize(m_numActive);
+        float chosen = 0.0F;
+        for (const auto& visit : own.visits)
+            chosen += visit.second;
+        if (m_normalisesWeights)
+            for (auto& visit : own.visits)
+                visit.second /= chosen;
+        std::sort(own.visits.begin(), own.visits.end());
+    }
+    float weight = 1.0F;
+    if (m_sharedGate.weight.rows() > 0) {
+        m_sharedGate(Team(), 0, x, &weight);
+        weight = 1.0F / (1.0F + std::exp(-weight));
+    }
+    for (std::size_t e = m_numRouted; e < m_experts.size(); ++e)
+        own.visits.emplace_back(e, weight);
+}
+
+void StepFeedForward::expand(const Team& team, int member, InputRow& x, StepHidden& hidden,
+                             Own& own) const
+{
+    choose(x, own);
+    float* gate = hidden.gate.data();
+    float* up = hidden.up.data();
+    for (const auto& visit : own.visits) {
+        const Expert& each = m_experts[visit.first];
+        each.gate(team, member, x, gate);
+        each.up(team, member, x, up);
+        const std::int64_t first = team.first(each.up.weight.rows(), member);
+        const std::int64_t end = team.end(each.up.weight.rows(), member);
+        m_activate(gate + first, up + first, up + first, end - first);
+        gate += hidden.widest;
+        up += hidden.widest;
+    }
+    m_experts[own.visits.front().first].down.askFor(team, member);
+}
+
+void StepFeedForward::contract(const Team& team, int member, const StepHidden& hidden, Own& own,
+                               float* y) const
+{
+    const StepLinear& like = m_experts.front().down;
+    const std::int64_t first = team.first(like.weight.rows(), member);
+    const std::int64_t end = team.end(like.weight.rows(), member);
+    const bool isOne = own.visits.size() == 1 && own.visits.front().second == 1.0F;
+    own.part.resize(static_cast<std::size_t>(like.weight.rows()));
+    if (!isOne)
+        std::fill(y + first, y + end, 0.0F);
+    const float* up = hidden.up.data();
+    for (const auto& [number, weight] : own.visits) {
+        const Expert& each = m_experts[number];
+        own.input.set(up, each.up.weight.rows());
+        up += hidden.widest;
+        if (isOne) {
+            each.down(team, member, own.input, y);
+            continue;
+        }
+        each.down(team, member, own.input, own.part.data());
+        for (std::int64_t row = first; row < end; ++row)
+            y[row] += own.part[static_cast<std::size_t>(row)] * weight;
+    }
+}
+
+} // namespace kvscope
