@@ -6,6 +6,7 @@
 #include "engine/lab/decode_steps.h"
 #include "engine/lab/latency_load.h"
 #include "engine/lab/latency_report.h"
+#include "engine/lab/memory_costs.h"
 
 #include <ATen/Parallel.h>
 
@@ -55,6 +56,18 @@ std::vector<std::int64_t> lengthsOf(const std::string& text)
     return text.empty() ? std::vector<std::int64_t>() : parsedLengths(text);
 }
 
+/// Dense scores are held about four times over: raw, scaled, masked, as probabilities.
+void requireScoresFit(const ModelConfig& config, std::int64_t tokens)
+{
+    const double needed = 4.0 * scoresBytes(config, tokens, sizeof(float));
+    const auto freeNow = readFreeHostMemory();
+    if (freeNow && needed > static_cast<double>(*freeNow))
+        throw MemoryError("plain operators take " +
+                          formatBytes(static_cast<std::uint64_t>(needed)) + " for the scores of " +
+                          formatCount(tokens) + " tokens, this machine has " +
+                          formatBytes(*freeNow) + " free");
+}
+
 template <typename Work>
 TimedRun timed(const Work& work)
 {
@@ -99,6 +112,8 @@ PrefillRow measurePrefill(Decoder& decoder, const BenchOptions& options, std::in
 {
     Context cached(decoder.makeCache());
     requireCacheFits(decoder, cached.cache(), tokens);
+    if (options.hasReference)
+        requireScoresFit(decoder.config(), tokens);
     GenerationRequest request;
     request.chunkTokens = options.chunk;
     for (std::int64_t i = 0; i < tokens; ++i)

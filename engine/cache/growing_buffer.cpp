@@ -35,14 +35,20 @@ KVView GrowingBuffer::stage(const at::Tensor& keys, const at::Tensor& values)
     checkChunk(m_shape, m_options.device(), keys, values);
     const c10::InferenceMode guard;
     const std::int64_t numTokens = keys.size(2);
-    requireBelowCap(m_length, numTokens, m_cap);
-    m_stagedLength = 0;
-    growTo(grownCapacity(m_capacity, m_length + numTokens, m_cap));
+    makeRoom(numTokens);
     writeSlots(m_keys, m_length, keys, 0, numTokens);
     writeSlots(m_values, m_length, values, 0, numTokens);
     m_stagedLength = numTokens;
     m_touched = std::max(m_touched, m_length + numTokens);
     return viewOf(m_length + numTokens);
+}
+
+void GrowingBuffer::makeRoom(std::int64_t numTokens)
+{
+    requireBelowCap(m_length, numTokens, m_cap);
+    const c10::InferenceMode guard;
+    m_stagedLength = 0;
+    growTo(grownCapacity(m_capacity, m_length + numTokens, m_cap));
 }
 
 void GrowingBuffer::commit()

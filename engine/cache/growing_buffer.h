@@ -37,6 +37,8 @@ public:
     /// Hkv, T, D], last dimension contiguous \throws MemoryError past the cap, before anything
     /// changed.
     KVView stage(const at::Tensor& keys, const at::Tensor& values);
+    /// What stage() does first: grows where T more positions do not fit. \throws as stage()
+    void makeRoom(std::int64_t numTokens);
     /// Makes the staged chunk count; nothing where none is staged.
     void commit();
     /// Forgets the staged chunk; capacity stays.

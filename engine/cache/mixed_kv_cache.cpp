@@ -84,6 +84,8 @@ void MixedKVCache::beginChunk(std::int64_t numTokens)
     requireNoOpenChunk();
     requirePositive(numTokens, "chunk length");
     requireRoomFor(numTokens);
+    for (Buffer& buffer : m_buffers)
+        std::visit([&](auto& b) { b.makeRoom(numTokens); }, buffer);
     m_openChunk = numTokens;
 }
 

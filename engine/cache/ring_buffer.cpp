@@ -64,8 +64,7 @@ KVView RingBuffer::stage(const at::Tensor& keys, const at::Tensor& values)
 {
     checkChunk(m_shape, m_keys.device(), keys, values);
     const c10::InferenceMode guard;
-    const std::int64_t needed = std::min(m_held.end + keys.size(2), m_fullCapacity);
-    growTo(grownCapacity(m_capacity, needed, m_fullCapacity));
+    makeRoom(keys.size(2));
     KVView view;
     const std::int64_t end = m_held.end;
     addSlots(view, newest(m_held, end - oldestVisible(end, m_window)));
@@ -78,6 +77,13 @@ KVView RingBuffer::stage(const at::Tensor& keys, const at::Tensor& values)
     m_stagedKeys = onlyTailFits ? ownTail(chunk.keys, m_capacity) : chunk.keys;
     m_stagedValues = onlyTailFits ? ownTail(chunk.values, m_capacity) : chunk.values;
     return view;
+}
+
+void RingBuffer::makeRoom(std::int64_t numTokens)
+{
+    const c10::InferenceMode guard;
+    const std::int64_t needed = std::min(m_held.end + numTokens, m_fullCapacity);
+    growTo(grownCapacity(m_capacity, needed, m_fullCapacity));
 }
 
 at::Tensor RingBuffer::rounded(const at::Tensor& chunk, at::Tensor& onePosition) const

@@ -37,6 +37,9 @@ public:
     ///        Of a chunk longer than the ring only its tail is kept.
     /// \throws MemoryError where a long ring cannot grow; nothing has changed then.
     KVView stage(const at::Tensor& keys, const at::Tensor& values);
+    /// What stage() does first: grows a long ring where T more positions ask for it.
+    /// \throws MemoryError as stage()
+    void makeRoom(std::int64_t numTokens);
     /// Stores the staged chunk; nothing where none is staged.
     void commit();
     /// Forgets the staged chunk.

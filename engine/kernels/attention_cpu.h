@@ -97,6 +97,8 @@ public:
     std::int64_t numItems() const { return numHeads() * m_numParts; }
     /// Of the scratch memory that all items share.
     std::int64_t stateFloats() const { return numItems() * floatsOfItem(); }
+    /// Of all items.
+    std::int64_t multiplyAdds() const;
     /// Whether a head has several items, which merge() puts together.
     bool isSplit() const { return m_numParts > 1; }
 
@@ -105,15 +107,15 @@ public:
     void merge(std::int64_t firstHead, std::int64_t endHead, float* states) const;
 
 private:
-    /// Per row the largest score, the sum, and accStride weighted sums.
-    std::int64_t floatsOfItem() const { return m_numRows * (m_accStride + 2); }
+    /// Per row the largest score, the sum, accStride weighted sums, and the query twice.
+    std::int64_t floatsOfItem() const { return m_numRows * (3 * m_accStride + 2); }
     SoftmaxState state(float* states, std::int64_t item) const
     {
         float* at = states + item * floatsOfItem();
         return {at, at + m_numRows, at + 2 * m_numRows, m_accStride};
     }
     /// One head's rows over one part of the keys.
-    void attendPart(std::int64_t item, const SoftmaxState& state) const;
+    void attendPart(std::int64_t item, float* states) const;
     /// Merges the parts of one head by log-sum-exp into the first, and stores its rows.
     void mergeParts(std::int64_t head, float* states) const;
 

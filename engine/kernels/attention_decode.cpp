@@ -15,17 +15,6 @@ namespace {
 /// Below this many multiply-adds one thread is done before others have woken (some 3 us).
 constexpr std::int64_t kSerialWork = 100'000;
 
-/// One thread is done with so little before others have woken.
-bool isWorthThreads(const CpuAttention& call)
-{
-    const auto& last = call.pieces[call.numPieces - 1];
-    const auto end =
-        std::min(call.position(call.numRows() - 1) + 1, last.firstPosition + last.length);
-    return 2 * call.batch * call.numKvHeads * call.numRows() * (end - call.visibleBegin(0)) *
-               call.headDim >=
-           kSerialWork;
-}
-
 } // namespace
 
 std::int64_t decodeParts(std::int64_t heads, std::int64_t threads)
@@ -53,10 +42,15 @@ DecodeAttention::DecodeAttention(const CpuAttention& call, const AttentionSimd& 
     m_numParts = std::max<std::int64_t>(1, (numKeys + m_keysPerPart - 1) / m_keysPerPart);
 }
 
+std::int64_t DecodeAttention::multiplyAdds() const
+{
+    return 2 * numHeads() * m_numRows * (m_end - m_begin) * m_call.headDim;
+}
+
 void DecodeAttention::attend(std::int64_t firstItem, std::int64_t endItem, float* states) const
 {
     for (auto item = firstItem; item < endItem; ++item) {
-        attendPart(item, state(states, item));
+        attendPart(item, states);
         if (!isSplit())
             mergeParts(item, states);
     }
@@ -70,7 +64,7 @@ void DecodeAttention::merge(std::int64_t firstHead, std::int64_t endHead, float*
         mergeParts(head, states);
 }
 
-void DecodeAttention::attendPart(std::int64_t item, const SoftmaxState& state) const
+void DecodeAttention::attendPart(std::int64_t item, float* states) const
 {
     const CpuAttention& call = m_call;
     const auto head = item / m_numParts;
@@ -79,13 +73,14 @@ void DecodeAttention::attendPart(std::int64_t item, const SoftmaxState& state) c
     const auto begin = m_begin + item % m_numParts * m_keysPerPart;
     const auto end = std::min(m_end, begin + m_keysPerPart);
 
-    thread_local std::vector<float> q;
+    const SoftmaxState state = this->state(states, item);
     const auto qSize = m_numRows * m_accStride;
-    q.assign(static_cast<std::size_t>(2 * qSize), 0.0F);
+    float* q = state.acc + qSize;
+    std::fill_n(q, 2 * qSize, 0.0F);
     for (std::int64_t row = 0; row < m_numRows; ++row) {
         const float* from = call.q + call.rowOffset(batch, kvHead, row);
         for (std::int64_t d = 0; d < call.headDim; ++d)
-            q[static_cast<std::size_t>(row * m_accStride + d)] = from[d] * call.scale;
+            q[row * m_accStride + d] = from[d] * call.scale;
     }
     std::fill_n(state.max, m_numRows, kNoScore);
     std::fill_n(state.sum, m_numRows, 0.0F);
@@ -95,8 +90,8 @@ void DecodeAttention::attendPart(std::int64_t item, const SoftmaxState& state) c
     call.forBlocks(begin, end, DecodeBlock::kMaxKeys,
                    [&](const KVPiece& piece, std::int64_t from, std::int64_t to) {
                        DecodeBlock block;
-                       block.q = q.data();
-                       block.qScratch = q.data() + qSize;
+                       block.q = q;
+                       block.qScratch = q + qSize;
                        block.numRows = static_cast<int>(m_numRows);
                        block.numKeys = static_cast<int>(to - from);
                        block.headDim = call.headDim;
@@ -136,7 +131,8 @@ void DecodeAttention::mergeParts(std::int64_t head, float* states) const
 void attendDecode(const CpuAttention& call, const AttentionSimd& simd)
 {
     const std::int64_t threads = at::in_parallel_region() ? 1 : at::get_num_threads();
-    const bool isParallel = threads > 1 && isWorthThreads(call);
+    const bool isParallel =
+        threads > 1 && DecodeAttention(call, simd, 1).multiplyAdds() >= kSerialWork;
     const DecodeAttention attention(call, simd, isParallel ? threads : 1);
     // Kept from call to call: a decode step allocates nothing but its output.
     thread_local std::vector<float> kept;

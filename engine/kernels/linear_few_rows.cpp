@@ -106,12 +106,16 @@ void multiplyAll(const std::vector<WeightPart>& parts)
     }
     const std::int64_t grain = std::max<std::int64_t>(1, kBytesPerThread / rowBytes);
     at::parallel_for(0, numRows, grain, [&](std::int64_t first, std::int64_t end) {
+        std::vector<float> expanded;
         std::int64_t begin = 0; // of the part, in all rows
         for (const WeightPart& part : parts) {
             const std::int64_t from = std::max(first - begin, std::int64_t{0});
             const std::int64_t to = std::min(end - begin, part.rows);
-            if (from < to)
-                part.multiply(part.product, from, to);
+            if (from < to) {
+                expanded.resize(
+                    std::max(expanded.size(), part.multiply.expandedFloats(part.product.cols)));
+                part.multiply(part.product, from, to, expanded.data());
+            }
             begin += part.rows;
         }
     });

@@ -17,17 +17,16 @@ constexpr std::int64_t kAskedFor = 4096;
 constexpr std::int64_t kCacheLine = 64;
 
 void multiplyExpandedRows(const RowProduct& product, const RowMultiplier& multiplier,
-                          std::int64_t firstRow, std::int64_t endRow)
+                          std::int64_t firstRow, std::int64_t endRow, float* expanded)
 {
-    std::vector<float> expanded(static_cast<std::size_t>(kExpandedRows * product.cols));
     RowProduct part = product;
-    part.weight = reinterpret_cast<const std::byte*>(expanded.data());
+    part.weight = reinterpret_cast<const std::byte*>(expanded);
     part.rowBytes = product.cols * static_cast<std::int64_t>(sizeof(float));
     for (std::int64_t row = firstRow; row < endRow; row += kExpandedRows) {
         const std::int64_t count = std::min(kExpandedRows, endRow - row);
         for (std::int64_t i = 0; i < count; ++i)
             multiplier.kernels.decode(product.weight + (row + i) * product.rowBytes,
-                                      expanded.data() + i * product.cols, product.cols);
+                                      expanded + i * product.cols, product.cols);
         part.y = product.y + row;
         multiplier.floats.multiply(part, 0, count);
     }
@@ -42,13 +41,26 @@ RowMultiplier::RowMultiplier(StorageType type, Precision precision, InstructionS
 {
 }
 
+std::size_t RowMultiplier::expandedFloats(std::int64_t cols) const
+{
+    return isExpanded ? static_cast<std::size_t>(kExpandedRows * cols) : 0;
+}
+
 void RowMultiplier::operator()(const RowProduct& product, std::int64_t firstRow,
-                               std::int64_t endRow) const
+                               std::int64_t endRow, float* expanded) const
 {
     if (isExpanded)
-        multiplyExpandedRows(product, *this, firstRow, endRow);
+        multiplyExpandedRows(product, *this, firstRow, endRow, expanded);
     else
         kernels.multiply(product, firstRow, endRow);
+}
+
+void InputRow::reserve(std::int64_t cols)
+{
+    const auto count = static_cast<std::size_t>(cols);
+    m_values.resize(std::max(m_values.size(), count));
+    m_scaleAndSum.resize(std::max(m_scaleAndSum.size(), count / kBlock * 2));
+    m_expanded.resize(std::max(m_expanded.size(), count * kExpandedRows));
 }
 
 void InputRow::set(const float* x, std::int64_t cols)
@@ -65,9 +77,6 @@ void InputRow::fillIn(RowProduct& product, const RowMultiplier& multiplier)
         return;
     if (m_roundedBy != multiplier.kernels.quantize) {
         m_roundedBy = multiplier.kernels.quantize;
-        const auto cols = static_cast<std::size_t>(m_cols);
-        m_values.resize(std::max(m_values.size(), cols));
-        m_scaleAndSum.resize(std::max(m_scaleAndSum.size(), cols / kBlock * 2));
         m_roundedBy(m_x, m_cols, m_values.data(), m_scaleAndSum.data());
     }
     product.quantized = m_values.data();
@@ -78,6 +87,7 @@ WeightRows::WeightRows(const WeightMatrix& weight, Precision precision)
     : m_multiplier(weight.type, precision, bestInstructionSet())
     , m_rows(weight.rows)
 {
+    checkWeight(weight);
     m_product.weight = static_cast<const std::byte*>(weight.data.const_data_ptr());
     m_product.rowBytes = bytesPerRow(weight.type, weight.cols);
     m_product.cols = weight.cols;
@@ -100,7 +110,7 @@ void WeightRows::multiply(InputRow& x, float* y, std::int64_t first, std::int64_
     RowProduct product = m_product;
     x.fillIn(product, m_multiplier);
     product.y = y;
-    m_multiplier(product, first, end);
+    m_multiplier(product, first, end, x.m_expanded.data());
 }
 
 } // namespace kvscope

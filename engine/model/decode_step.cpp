@@ -45,7 +45,8 @@ struct DecodeStep::Impl
          Precision deciding);
 
     /// One member's part of the whole step.
-    void takePart(Team& team, int member);
+    void takePart(Team& team, int member) noexcept;
+    void reserve(Own& each) const;
     /// \returns false where the step has ended early
     bool attend(Team& team, int member, std::size_t layer);
     void storeHeads(const Team& team, std::size_t layer);
@@ -91,7 +92,7 @@ DecodeStep::Impl::Impl(const ModelConfig& modelConfig, const DecoderWeights& dec
     , y(floats(config.modelWidth))
 {
     const std::array<std::int64_t, 4> shape{1, config.numKvHeads, 1, config.headDim};
-    layers.reserve(config.layers.size()); // keys and values are not to move
+    layers.reserve(config.layers.size());
     for (std::size_t i = 0; i < config.layers.size(); ++i) {
         const LayerWeights& w = weights.layers[i];
         layers.push_back({{w.query, products},
@@ -229,7 +230,16 @@ void DecodeStep::Impl::addToResidual(Team& team, int member, const NormWeights& 
     team.meet();
 }
 
-void DecodeStep::Impl::takePart(Team& team, int member)
+/// All memory that a member takes in a step: an exception in one would leave the others waiting.
+void DecodeStep::Impl::reserve(Own& each) const
+{
+    each.input.reserve(std::max(config.modelWidth, config.numHeads * config.headDim));
+    each.normed.resize(static_cast<std::size_t>(config.modelWidth));
+    for (const StepLayer& layer : layers)
+        layer.feedForward.reserve(each.feedForward);
+}
+
+void DecodeStep::Impl::takePart(Team& team, int member) noexcept
 {
     for (std::size_t layer = 0; layer < layers.size(); ++layer) {
         if (!attend(team, member, layer))
@@ -268,10 +278,8 @@ void DecodeStep::run(float* x, std::int64_t position, std::span<const RotaryRows
     step.logits = logits;
     step.stop = &stop;
     step.problem = nullptr;
-    step.own.resize(
-        std::max(step.own.size(), static_cast<std::size_t>(std::max(1, at::get_num_threads()))));
-    for (Own& each : step.own)
-        each.normed.resize(static_cast<std::size_t>(step.config.modelWidth));
+    while (step.own.size() < static_cast<std::size_t>(at::get_num_threads()))
+        step.reserve(step.own.emplace_back());
     runTogether([&step](Team& team, int member) { step.takePart(team, member); });
     if (step.problem)
         std::rethrow_exception(step.problem);

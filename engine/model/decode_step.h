@@ -13,9 +13,9 @@
 namespace kvscope {
 
 /// One token through every layer on the CPU: what the layers give by tensor operations, by threads
-/// that share out rows and heads themselves and stay together from the first layer to the head. A
-/// step allocates nothing once its buffers are there, and threads meet five times a layer, where
-/// operations would begin and end a parallel region each and leave one thread to work between them.
+/// that share out rows and heads themselves and stay together from the first layer to the head.
+/// They meet six or seven times a layer, where operations would begin and end a parallel region
+/// each and leave one thread to work between them; and they allocate nothing.
 ///
 /// Borrows the configuration and the weights. Engine thread.
 class DecodeStep

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace kvscope {
 
@@ -53,15 +52,22 @@ StepFeedForward::Expert StepFeedForward::expert(const FeedForwardWeights& weight
 
 void StepFeedForward::reserve(StepHidden& hidden) const
 {
-    std::int64_t widest = hidden.widest;
     for (const Expert& each : m_experts)
-        widest = std::max(widest, each.up.weight.rows());
-    const std::size_t visits = m_numActive + m_experts.size() - m_numRouted;
-    const std::size_t before =
-        hidden.widest > 0 ? hidden.up.size() / static_cast<std::size_t>(hidden.widest) : 0;
-    hidden.widest = widest;
-    hidden.up.resize(std::max(before, visits) * static_cast<std::size_t>(widest));
+        hidden.widest = std::max(hidden.widest, each.up.weight.rows());
+    hidden.visits = std::max(hidden.visits, static_cast<std::int64_t>(numVisits()));
+    hidden.up.resize(static_cast<std::size_t>(hidden.visits * hidden.widest));
     hidden.gate.resize(hidden.up.size());
+    hidden.router.resize(std::max(hidden.router.size(), m_numRouted + 1));
+}
+
+void StepFeedForward::reserve(Own& own) const
+{
+    own.probabilities.reserve(m_numRouted);
+    own.visits.reserve(m_experts.size());
+    const WeightRows& like = m_experts.front().down.weight;
+    own.part.resize(static_cast<std::size_t>(like.rows()));
+    for (const Expert& each : m_experts)
+        own.input.reserve(each.down.weight.cols());
 }
 
 void StepFeedForward::askForFirst(const Team& team, int member) const
@@ -70,43 +76,45 @@ void StepFeedForward::askForFirst(const Team& team, int member) const
         m_experts.front().gate.askFor(team, member);
 }
 
-void StepFeedForward::choose(InputRow& x, Own& own) const
+void StepFeedForward::choose(const std::vector<float>& router, Own& own) const
 {
     own.visits.clear();
-    if (m_numRouted > 0) {
-        own.router.resize(m_numRouted);
-        m_router(Team(), 0, x, own.router.data());
-        const float largest = *std::max_element(own.router.begin(), own.router.end());
-        float sum = 0.0F;
-        for (float& logit : own.router)
-            sum += logit = std::exp(logit - largest);
-        for (std::size_t e = 0; e < m_numRouted; ++e)
-            own.visits.emplace_back(e, own.router[e] / sum);
-        std::partial_sort(
-            own.visits.begin(), own.visits.begin() + static_cast<std::ptrdiff_t>(m_numActive),
-            own.visits.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-        own.visits.resize(m_numActive);
-        float chosen = 0.0F;
-        for (const auto& visit : own.visits)
-            chosen += visit.second;
-        if (m_normalisesWeights)
-            for (auto& visit : own.visits)
-                visit.second /= chosen;
-        std::sort(own.visits.begin(), own.visits.end());
-    }
-    float weight = 1.0F;
-    if (m_sharedGate.weight.rows() > 0) {
-        m_sharedGate(Team(), 0, x, &weight);
-        weight = 1.0F / (1.0F + std::exp(-weight));
-    }
+    const auto logits = router.begin();
+    const auto endLogits = logits + static_cast<std::ptrdiff_t>(m_numRouted);
+    own.probabilities.assign(logits, endLogits);
+    const float largest = m_numRouted > 0 ? *std::max_element(logits, endLogits) : 0.0F;
+    float sum = 0.0F;
+    for (float& each : own.probabilities)
+        sum += each = std::exp(each - largest);
+    for (std::size_t e = 0; e < m_numRouted; ++e)
+        own.visits.emplace_back(e, own.probabilities[e] / sum);
+    std::partial_sort(
+        own.visits.begin(), own.visits.begin() + static_cast<std::ptrdiff_t>(m_numActive),
+        own.visits.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    own.visits.resize(m_numActive);
+    float chosen = 0.0F;
+    for (const auto& visit : own.visits)
+        chosen += visit.second;
+    if (m_normalisesWeights)
+        for (auto& visit : own.visits)
+            visit.second /= chosen;
+    std::sort(own.visits.begin(), own.visits.end());
+    const float shared =
+        m_sharedGate.weight.rows() > 0 ? 1.0F / (1.0F + std::exp(-router[m_numRouted])) : 1.0F;
     for (std::size_t e = m_numRouted; e < m_experts.size(); ++e)
-        own.visits.emplace_back(e, weight);
+        own.visits.emplace_back(e, shared);
 }
 
-void StepFeedForward::expand(const Team& team, int member, InputRow& x, StepHidden& hidden,
+void StepFeedForward::expand(Team& team, int member, InputRow& x, StepHidden& hidden,
                              Own& own) const
 {
-    choose(x, own);
+    if (m_numRouted > 0) {
+        m_router(team, member, x, hidden.router.data());
+        if (m_sharedGate.weight.rows() > 0)
+            m_sharedGate(team, member, x, hidden.router.data() + m_numRouted);
+        team.meet();
+    }
+    choose(hidden.router, own);
     float* gate = hidden.gate.data();
     float* up = hidden.up.data();
     for (const auto& visit : own.visits) {
@@ -129,7 +137,6 @@ void StepFeedForward::contract(const Team& team, int member, const StepHidden& h
     const std::int64_t first = team.first(like.weight.rows(), member);
     const std::int64_t end = team.end(like.weight.rows(), member);
     const bool isOne = own.visits.size() == 1 && own.visits.front().second == 1.0F;
-    own.part.resize(static_cast<std::size_t>(like.weight.rows()));
     if (!isOne)
         std::fill(y + first, y + end, 0.0F);
     const float* up = hidden.up.data();

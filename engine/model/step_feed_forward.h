@@ -20,7 +20,7 @@ struct StepLinear
 
     StepLinear() = default;
     StepLinear(const LinearWeights& weights, Precision precision);
-    /// A member's rows of y. \param x  the member's
+    /// A member's rows of y. \param x  the member's \param y  [rows]
     void operator()(const Team& team, int member, InputRow& x, float* y) const;
     /// As WeightRows::askFor(), of the member's rows.
     void askFor(const Team& team, int member) const
@@ -32,22 +32,22 @@ struct StepLinear
 /// What feed-forwards hand from their first products to the last, for all members.
 struct StepHidden
 {
-    std::vector<float> gate; ///< [visits, widest]
-    std::vector<float> up;   ///< the same; becomes act(gate) * up
+    std::vector<float> gate;   ///< [visits, widest]
+    std::vector<float> up;     ///< the same; becomes act(gate) * up
+    std::vector<float> router; ///< logits of the routed experts, then of the shared ones' gate
+    std::int64_t visits = 0;
     std::int64_t widest = 0;
 };
 
-/// The feed-forward of a layer in a DecodeStep, dense or of experts.
-///
-/// expand(), a meeting of the team, contract(). Which experts are visited every member finds by
-/// itself, which is less work than telling them.
+/// The feed-forward of a layer in a DecodeStep, dense or of experts: expand(), a meeting of the
+/// team, contract().
 class StepFeedForward
 {
 public:
-    /// What a member has of its own; keeps its memory.
+    /// What a member has of its own.
     struct Own
     {
-        std::vector<float> router; ///< [experts]
+        std::vector<float> probabilities; ///< [routed experts]
         /// Expert's number (shared ones behind the routed) and its weight, ascending.
         std::vector<std::pair<std::size_t, float>> visits;
         std::vector<float> part; ///< [E]
@@ -59,9 +59,11 @@ public:
 
     /// Of what expand() multiplies first. Nothing where it depends on the token.
     void askForFirst(const Team& team, int member) const;
-    /// Memory for this layer in what all layers share.
+    /// Memory for this layer, in what all layers share.
     void reserve(StepHidden& hidden) const;
-    void expand(const Team& team, int member, InputRow& x, StepHidden& hidden, Own& own) const;
+    void reserve(Own& own) const;
+    /// Meets once more where there are experts to choose from.
+    void expand(Team& team, int member, InputRow& x, StepHidden& hidden, Own& own) const;
     /// The member's rows of y. \param y  [E]
     void contract(const Team& team, int member, const StepHidden& hidden, Own& own, float* y) const;
 
@@ -70,8 +72,10 @@ private:
     {
         StepLinear gate, up, down;
     };
+    std::size_t numVisits() const { return m_numActive + m_experts.size() - m_numRouted; }
     Expert expert(const FeedForwardWeights& weights, Precision precision) const;
-    void choose(InputRow& x, Own& own) const;
+    /// Which experts are visited: every member finds the same, from the router's logits.
+    void choose(const std::vector<float>& router, Own& own) const;
 
     std::vector<Expert> m_experts; ///< routed, then shared; one where dense
     std::size_t m_numRouted = 0;   ///< 0: all are visited

@@ -19,8 +19,8 @@
 namespace kvscope {
 namespace {
 
-// Of queries as keys and of outputs as values, where a global layer begins: tried in four settings
-// each (1 to 2, 0 to 0.6), of which these learned soonest.
+// Of queries as keys and of outputs as values, where a global layer begins. Five settings were
+// tried (1 to 2, 0 to 0.6; docs/training.md); all learned, this one among the soonest.
 constexpr double kLikeness = 1.5;
 constexpr double kCopying = 0.5;
 

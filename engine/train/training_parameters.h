@@ -53,7 +53,7 @@ public:
     /// Global layers begin as finders: their queries are their keys (times 1.5), so that a head
     /// looks for what is like the token it stands at and those before it, and their outputs are
     /// their values turned round (times 0.5), so that it writes what it reads. From random
-    /// matrices they were not seen to take part within 5 million tokens; so they find at once.
+    /// matrices they were not seen to take part within 5 million tokens (docs/training.md).
     /// After Trockman and Kolter 2023 (2305.09828), "Mimetic initialization".
     /// \throws ArgumentError for a configuration of another family or with a head of its own
     TrainingParameters(const ModelConfig& config, double initDeviation, std::uint64_t seed);

@@ -105,6 +105,8 @@ TextMix readMix(const ConfigObject& json)
     TextMix mix;
     mix.prose = numberOf(json, "prose", 0.0, 1.0, mix.prose);
     mix.echo = numberOf(json, "echo", 0.0, 1.0, mix.echo);
+    if (mix.prose + mix.echo > 1.0)
+        json.fail("echo", "and prose are more than all texts together");
     mix.oneQuestion = numberOf(json, "one_question", 0.0, 1.0, mix.oneQuestion);
     mix.others = numberOf(json, "others", 0.0, 1.0, mix.others);
     mix.crowding = numberOf(json, "crowding", 0.0, 1.0, mix.crowding);
@@ -182,7 +184,7 @@ TrainingPoint TrainingRecipe::at(std::int64_t step) const
     const TrainingStage& stage = phase.stages[number];
     point.length = stage.length;
     point.numSequences = std::max<std::int64_t>(1, stage.tokensPerStep / stage.length);
-    point.window = stage.window;
+    point.window = stage.window > 0 ? stage.window : shape.window;
     point.mix = stage.mix;
     return point;
 }

@@ -17,9 +17,9 @@ struct TrainingStage
     std::int64_t length = 0; ///< tokens of a sequence
     std::int64_t steps = 0;
     std::int64_t tokensPerStep = 6144;
-    /// Positions that windowed layers see meanwhile, at most the shape's window. A narrow one comes
-    /// first: what a layer takes in from everywhere in a wide window, before it has learned what
-    /// to look for, tells nothing; and what lies outside is left to the global layers.
+    /// Positions that windowed layers see meanwhile, at most the shape's window; 0: that. A narrow
+    /// one comes first: what a layer takes in from everywhere in a wide window, before it has
+    /// learned what to look for, tells nothing; and what lies outside is left to the global layers.
     std::int64_t window = 0;
     TextMix mix;
 };

@@ -251,6 +251,31 @@ private Q_SLOTS:
         QVERIFY(json.at("decode").at(1).at("bytes") > json.at("decode").at(0).at("bytes"));
     }
 
+    void benchMeasuresThePlainPathBeside()
+    {
+        const QStringList bench{"bench", QString::fromStdString(goldenPath("gguf/llama_q4_1.gguf")),
+                                "--reference", "--steps", "2"};
+        const auto run = [&](const std::vector<std::string>& more) {
+            std::vector<std::string> arguments;
+            for (const QString& each : bench)
+                arguments.push_back(each.toStdString());
+            arguments.insert(arguments.end(), more.begin(), more.end());
+            return runCommandLine(arguments);
+        };
+        const CliResult decode = run({"--cached", "9", "--prefill", "", "--json"});
+        QCOMPARE(decode.code, 0);
+        QCOMPARE(decode.json().at("prefill").size(), std::size_t{0});
+        const Json row = decode.json().at("decode").at(0);
+        QVERIFY(row.at("reference").at("median_seconds").get<double>() > 0.0);
+        QCOMPARE(row.at("reference").at("cached").get<int>(), 9);
+        const CliResult prefill = run({"--cached", "", "--prefill", "16"});
+        QCOMPARE(prefill.code, 0);
+        QVERIFY2(prefill.out.find("by plain operators, in one") != std::string::npos,
+                 prefill.out.c_str());
+        const CliResult tooLong = run({"--cached", "", "--prefill", "1000K"});
+        QCOMPARE(tooLong.code, 1);
+    }
+
     void wrongUsageExitsWith2_data()
     {
         QTest::addColumn<QStringList>("arguments");

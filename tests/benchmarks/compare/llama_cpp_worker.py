@@ -7,7 +7,14 @@ from worker import serve
 
 model, threads, longest = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 llama = llama_cpp.Llama(
-    model, n_ctx=longest + 64, n_batch=512, n_ubatch=512, n_threads=threads, n_threads_batch=threads, verbose=False
+    model,
+    n_ctx=longest + 64,
+    n_batch=512,
+    n_ubatch=512,
+    n_threads=threads,
+    n_threads_batch=threads,
+    flash_attn=True,  # what llama.cpp's own programs choose where they can
+    verbose=False,
 )
 context = llama.ctx
 

@@ -15,7 +15,7 @@ state = {}
 
 
 def clear():
-    state["cache"] = transformers.DynamicCache()
+    state["cache"] = transformers.DynamicCache(config=model.config)
 
 
 def run(ids):

@@ -14,8 +14,9 @@ def serve(version, vocabulary, clear, run):
 
     def decode(cached, steps):
         clear()
+        ids = token_ids(cached, vocabulary)
         for first in range(0, cached, 512):
-            run(token_ids(cached, vocabulary)[first : first + 512])
+            run(ids[first : first + 512])
         taken = []
         for token in token_ids(steps + 2, vocabulary):
             begin = time.perf_counter()
@@ -25,9 +26,10 @@ def serve(version, vocabulary, clear, run):
 
     def prefill(tokens, _):
         clear()
+        ids = token_ids(tokens, vocabulary)
         begin = time.perf_counter()
         for first in range(0, tokens, 512):
-            run(token_ids(tokens, vocabulary)[first : first + 512])
+            run(ids[first : first + 512])
         return time.perf_counter() - begin
 
     print(json.dumps({"version": version}), flush=True)

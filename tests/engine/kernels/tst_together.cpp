@@ -5,7 +5,6 @@
 #include <QtTest>
 
 #include <atomic>
-#include <numeric>
 #include <vector>
 
 using namespace kvscope;
@@ -33,9 +32,9 @@ private Q_SLOTS:
                 ++visits[static_cast<std::size_t>(member)];
                 size = team.size();
             });
-            QVERIFY(size >= 1 && size <= threads);
-            for (int member = 0; member < threads; ++member)
-                QCOMPARE(visits[static_cast<std::size_t>(member)].load(), member < size ? 1 : 0);
+            QCOMPARE(size.load(), threads); // the tests' tensor library is built with OpenMP
+            for (const std::atomic<int>& each : visits)
+                QCOMPARE(each.load(), 1);
         }
     }
 

@@ -1,3 +1,5 @@
+#include "engine/base/errors.h"
+#include "engine/kernels/linear.h"
 #include "engine/model/decode_step.h"
 #include "engine/model/decoder.h"
 #include "tests/support/golden_json.h"
@@ -6,6 +8,8 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 
 #include <QDir>
 #include <QtTest>
@@ -33,6 +37,44 @@ at::Tensor byOperations(Decoder& decoder, const at::Tensor& ids, MixedKVCache& c
     options.hooks = &hooks;
     return decoder.forward(ids, &cache, options);
 }
+
+/// A DecodeStep on its own, so that nothing else can have answered.
+class OneStep
+{
+public:
+    explicit OneStep(const std::string& path)
+        : m_checkpoint(openCheckpoint(goldenPath(path)))
+        , m_weights(loadWeights(*m_checkpoint, at::kCPU, ComputeType::Float32, {}))
+        , m_step(m_checkpoint->config, m_weights, Precision::Exact, Precision::Exact)
+    {
+    }
+
+    at::Tensor run(std::int64_t id, MixedKVCache& cache)
+    {
+        const ModelConfig& config = m_checkpoint->config;
+        std::vector<RotaryRows> tables;
+        std::vector<const RotaryRows*> rows;
+        for (const LayerConfig& layer : config.layers)
+            tables.push_back(
+                RotaryTable(config.rotaryOf(layer), config.headDim, layer.identityPairs)
+                    .rows(cache.seqLen(), 1, cache.seqLen() + 1));
+        for (const RotaryRows& table : tables)
+            rows.push_back(&table);
+        at::Tensor x = lookUpRows(m_weights.embedding, at::full({1}, id, at::kLong));
+        at::Tensor logits = at::empty({1, 1, config.vocabularySize}, at::kFloat);
+        const std::int64_t position = cache.seqLen();
+        cache.beginChunk(1);
+        m_step.run(x.mutable_data_ptr<float>(), position, rows, cache,
+                   logits.mutable_data_ptr<float>(), {});
+        cache.commitChunk();
+        return logits;
+    }
+
+private:
+    std::shared_ptr<const Checkpoint> m_checkpoint;
+    DecoderWeights m_weights;
+    DecodeStep m_step;
+};
 
 } // namespace
 
@@ -91,6 +133,53 @@ private Q_SLOTS:
                 QCOMPARE(got.sizes(), at::IntArrayRef({1, 1, decoder->config().vocabularySize}));
             }
         }
+    }
+
+    void byItselfItIsWhatTheDecoderAnswers_data()
+    {
+        QTest::addColumn<QString>("model");
+        for (const char* model : {"gptosslite/tiny_a", "hf/llama", "hf/families/qwen2_moe"})
+            QTest::newRow(model) << model;
+    }
+    void byItselfItIsWhatTheDecoderAnswers()
+    {
+        QFETCH(QString, model);
+        const auto decoder = goldenDecoder(model.toStdString());
+        OneStep step(model.toStdString());
+        std::mt19937 random(9);
+        MixedKVCache cache = decoder->makeCache();
+        MixedKVCache other = decoder->makeCache();
+        const at::Tensor ids = randomIds(*decoder, 40, random);
+        for (std::int64_t i = 0; i < 40; ++i) {
+            const at::Tensor alone = step.run(ids[0][i].item<std::int64_t>(), cache);
+            QVERIFY(alone.equal(decoder->forward(ids.narrow(1, i, 1), &other)));
+        }
+        MixedKVCache whole = decoder->makeCache();
+        const at::Tensor last = decoder->forward(ids, &whole);
+        const at::Tensor id = randomIds(*decoder, 1, random);
+        const QString worst = compareTensors(step.run(id.item<std::int64_t>(), cache),
+                                             byOperations(*decoder, id, whole), 2e-5, 2e-5);
+        QVERIFY2(worst.isEmpty(), qPrintable(worst));
+    }
+
+    void aFullCacheIsAnErrorAndTheNextStepIsWhole()
+    {
+        const auto decoder = goldenDecoder("gptosslite/tiny_a");
+        std::mt19937 random(8);
+        CacheShape shape = decoder->makeCache().shape();
+        shape.capTokens = 12;
+        shape.ringSlack = 4; // so that a position can be taken back
+        MixedKVCache cache(shape, decoder->makeCache().options());
+        decoder->forward(randomIds(*decoder, 12, random), &cache);
+        MixedKVCache other = cache.fork(12);
+        const at::Tensor id = randomIds(*decoder, 1, random);
+        QVERIFY_EXCEPTION_THROWN(decoder->forward(id, &cache), MemoryError);
+        QCOMPARE(cache.seqLen(), std::int64_t(12));
+        QCOMPARE(cache.truncate(11), std::int64_t(11));
+        QCOMPARE(other.truncate(11), std::int64_t(11));
+        const QString worst = compareTensors(decoder->forward(id, &cache),
+                                             byOperations(*decoder, id, other), 1e-5, 1e-5);
+        QVERIFY2(worst.isEmpty(), qPrintable(worst));
     }
 
     void theFirstTokenOfAllIsAStepToo()

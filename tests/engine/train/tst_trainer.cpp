@@ -322,17 +322,20 @@ private Q_SLOTS:
 
     void globalLayersBeginAsFinders()
     {
-        const TrainingRecipe recipe = smallRecipe();
+        TrainingRecipe recipe = smallRecipe();
+        recipe.shape.heads = 4;
+        recipe.shape.kvHeads = 2;
         const TrainingParameters parameters(recipe.config(0), 0.04, 3);
         const auto rows = [&](std::size_t index, std::int64_t first) {
             return parameters[index].slice(0, first, first + 16);
         };
         const BlockParameters& windowed = parameters.blocks()[0];
         const BlockParameters& global = parameters.blocks()[1];
-        for (const std::int64_t head : {0, 1}) {
-            QVERIFY(rows(global.query, 16 * head).equal(rows(global.keyValue, 0) * 1.5));
+        for (std::int64_t head = 0; head < 4; ++head) {
+            const std::int64_t keys = 16 * (head / 2); // two query heads to a key head
+            QVERIFY(rows(global.query, 16 * head).equal(rows(global.keyValue, keys) * 1.5));
             const at::Tensor output = parameters[global.output].slice(1, 16 * head, 16 * head + 16);
-            QVERIFY(output.equal(rows(global.keyValue, 16).t() * 0.5));
+            QVERIFY(output.equal(rows(global.keyValue, 32 + keys).t() * 0.5));
         }
         QVERIFY(!rows(windowed.query, 0).equal(rows(windowed.keyValue, 0) * 1.5));
         for (const TrainingParameter& parameter : parameters.all())
@@ -348,7 +351,7 @@ private Q_SLOTS:
         QTest::newRow("misspelt key") << "tokens_per_step"
                                       << "tokens_a_step"
                                       << "tokens_a_step";
-        QTest::newRow("no steps") << "\"steps\": 6"
+        QTest::newRow("no steps") << "\"steps\": 2"
                                   << "\"steps\": 0"
                                   << "steps";
         QTest::newRow("too short") << "\"length\": 64"
@@ -360,6 +363,9 @@ private Q_SLOTS:
         QTest::newRow("misspelt mix") << "one_question"
                                       << "one_questions"
                                       << "one_questions";
+        QTest::newRow("more texts than all") << "\"one_question\": 1"
+                                             << "\"prose\": 0.7, \"echo\": 0.5"
+                                             << "echo";
         QTest::newRow("more than all") << "\"one_question\": 1"
                                        << "\"one_question\": 1.5"
                                        << "one_question";
