@@ -50,8 +50,11 @@ public:
         , parameters(config, 0.1, 9)
     {
         at::Generator generator = at::detail::createCPUGenerator(4);
-        for (const BlockParameters& block : parameters.blocks())
+        for (const BlockParameters& block : parameters.blocks()) {
             weight(block.sink).normal_(0.0, 1.0, generator);
+            // As finders begin, nearly all attention stays with the token itself.
+            weight(block.query).normal_(0.0, 0.1, generator);
+        }
     }
 
     at::Tensor weight(std::size_t index) const { return parameters[index].detach(); }
