@@ -13,7 +13,7 @@ struct TrainingReportStep
     std::int64_t step = 0; ///< from 0
     std::size_t phase = 0; ///< index into TrainingReport::phases
     std::int64_t length = 0;
-    double answerLoss = 0.0; ///< mean over what can be found in the text
+    double answerLoss = 0.0; ///< mean over the digits of answers
     double textLoss = 0.0;   ///< mean over all tokens
     double balance = 0.0;    ///< of the experts' load; 1: even
     std::int64_t numAnswers = 0;

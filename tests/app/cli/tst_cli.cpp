@@ -324,7 +324,6 @@ private Q_SLOTS:
             QString::fromStdString(goldenPath("tokenizers/smollm2_vocab.gguf"));
         QTest::newRow("missing file")
             << QStringList{"inspect", "/no/such/file.gguf"} << "no such file";
-        QTest::newRow("demo is not shipped yet") << QStringList{"inspect", "demo"} << "demo";
         QTest::newRow("folder without a model")
             << QStringList{"inspect", QString::fromStdString(goldenPath("tokenizers"))}
             << "tokenizers";
