@@ -38,6 +38,14 @@ at::Tensor byOperations(Decoder& decoder, const at::Tensor& ids, MixedKVCache& c
     return decoder.forward(ids, &cache, options);
 }
 
+/// What differs between a step and operations, of two caches that hold the same.
+QString stepAgainstOperations(Decoder& decoder, const at::Tensor& id, MixedKVCache& cache,
+                              MixedKVCache& other)
+{
+    return compareTensors(decoder.forward(id, &cache), byOperations(decoder, id, other), 1e-5,
+                          1e-5);
+}
+
 /// A DecodeStep on its own, so that nothing else can have answered.
 class OneStep
 {
@@ -177,8 +185,7 @@ private Q_SLOTS:
         QCOMPARE(cache.seqLen(), std::int64_t(12));
         QCOMPARE(cache.truncate(11), std::int64_t(11));
         QCOMPARE(other.truncate(11), std::int64_t(11));
-        const QString worst = compareTensors(decoder->forward(id, &cache),
-                                             byOperations(*decoder, id, other), 1e-5, 1e-5);
+        const QString worst = stepAgainstOperations(*decoder, id, cache, other);
         QVERIFY2(worst.isEmpty(), qPrintable(worst));
     }
 
@@ -189,8 +196,7 @@ private Q_SLOTS:
         const at::Tensor id = randomIds(*decoder, 1, random);
         MixedKVCache cache = decoder->makeCache();
         MixedKVCache other = decoder->makeCache();
-        const QString worst = compareTensors(decoder->forward(id, &cache),
-                                             byOperations(*decoder, id, other), 1e-5, 1e-5);
+        const QString worst = stepAgainstOperations(*decoder, id, cache, other);
         QVERIFY2(worst.isEmpty(), qPrintable(worst));
         ForwardOptions none;
         none.logits = LogitPositions::None;
@@ -212,8 +218,7 @@ private Q_SLOTS:
         stopped.stop = source.get_token();
         QVERIFY_EXCEPTION_THROWN(decoder->forward(id, &cache, stopped), Stopped);
         QCOMPARE(cache.seqLen(), std::int64_t(30));
-        const QString worst = compareTensors(decoder->forward(id, &cache),
-                                             byOperations(*decoder, id, other), 1e-5, 1e-5);
+        const QString worst = stepAgainstOperations(*decoder, id, cache, other);
         QVERIFY2(worst.isEmpty(), qPrintable(worst));
     }
 
