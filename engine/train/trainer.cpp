@@ -70,7 +70,7 @@ TrainingStep Trainer::step()
     const at::Tensor foundLoss = (nll * weights).sum() / weights.sum();
     const at::Tensor textLoss = nll.mean();
     const at::Tensor loss =
-        foundLoss + m_recipe.textWeight * textLoss + m_recipe.balanceWeight * output.balance;
+        foundLoss + m_recipe.textWeight * textLoss + point.balanceWeight * output.balance;
     TrainingStep done{.step = m_numSteps,
                       .phase = point.phase,
                       .length = point.length,

@@ -2,6 +2,7 @@
 
 #include "engine/kernels/cpu_features.h"
 #include "engine/model/decoder_weights.h"
+#include "engine/train/expert_balance.h"
 #include "engine/train/training_attention.h"
 
 #include <ATen/TensorOperators.h>
@@ -70,7 +71,6 @@ TrainingOutput TrainingForward::operator()(const TrainingParameters& parameters,
 {
     TrainingOutput output;
     output.balance = at::zeros({}, at::kFloat);
-    output.load = at::zeros({m_config.numLayers(), m_config.experts->numExperts}, at::kFloat);
     at::Tensor x = at::embedding(parameters[parameters.embedding()], ids); // [B, T, E]
     for (std::size_t i = 0; i < m_config.layers.size(); ++i) {
         const BlockParameters& block = parameters.blocks()[i];
@@ -79,7 +79,7 @@ TrainingOutput TrainingForward::operator()(const TrainingParameters& parameters,
                           stride);
         const at::Tensor normed =
             rmsNorm(x, parameters[block.feedForwardNorm], m_config.normEpsilon);
-        x = x + experts(parameters, i, normed.flatten(0, 1), output).view_as(x);
+        x = x + experts(parameters, i, normed, output);
     }
     output.balance = output.balance / static_cast<double>(m_config.numLayers());
     output.hidden =
@@ -133,8 +133,9 @@ at::Tensor TrainingForward::attention(const TrainingParameters& parameters, std:
 }
 
 at::Tensor TrainingForward::experts(const TrainingParameters& parameters, std::size_t layer,
-                                    const at::Tensor& x, TrainingOutput& output) const
+                                    const at::Tensor& texts, TrainingOutput& output) const
 {
+    const at::Tensor x = texts.flatten(0, 1);
     const BlockParameters& block = parameters.blocks()[layer];
     const MoEConfig& moe = *m_config.experts;
     // The router stays in float32, as everywhere: a near tie must not flip.
@@ -146,8 +147,6 @@ at::Tensor TrainingForward::experts(const TrainingParameters& parameters, std::s
     const at::Tensor order = at::argsort(visits, true, 0, false);
     const at::Tensor rows = order.div(moe.numActive, "floor");
     const at::Tensor counts = at::bincount(visits, {}, moe.numExperts);
-    const at::Tensor load = counts.to(at::kFloat) / static_cast<double>(visits.numel());
-    output.load.select(0, static_cast<std::int64_t>(layer)).copy_(load);
     const at::Tensor gathered = x.index_select(0, rows);
     std::vector<at::Tensor> parts;
     std::int64_t first = 0;
@@ -161,12 +160,10 @@ at::Tensor TrainingForward::experts(const TrainingParameters& parameters, std::s
     const at::Tensor weighted =
         at::cat(parts) * weights.flatten().index_select(0, order).unsqueeze(1);
     at::Tensor sum = at::zeros_like(x).index_add(0, rows, weighted);
-    // Switch Transformer's loss: 1 where both the visits and the probabilities are even.
-    output.balance =
-        output.balance + (load * probabilities.mean(0)).sum() * static_cast<double>(moe.numExperts);
+    output.balance = output.balance + expertBalance(probabilities, experts, texts.size(0));
     for (const ExpertParameters& shared : block.shared)
         sum = sum + expert(parameters, shared, x);
-    return sum;
+    return sum.view_as(texts);
 }
 
 } // namespace kvscope

@@ -16,7 +16,6 @@ struct TrainingOutput
 {
     at::Tensor hidden;  ///< normalised, [B * T, E]
     at::Tensor balance; ///< load-balancing loss, a scalar: 1 where experts are visited evenly
-    at::Tensor load;    ///< [layers, experts]: the share of the visits, no gradient
 };
 
 /// What products with a weight are made in on this processor: bfloat16 where it has such products,
@@ -55,8 +54,9 @@ private:
                       const at::Tensor& x) const;
     at::Tensor attention(const TrainingParameters& parameters, std::size_t layer,
                          const at::Tensor& x, std::int64_t stride) const;
-    at::Tensor experts(const TrainingParameters& parameters, std::size_t layer, const at::Tensor& x,
-                       TrainingOutput& output) const;
+    /// \param texts  [B, T, E]
+    at::Tensor experts(const TrainingParameters& parameters, std::size_t layer,
+                       const at::Tensor& texts, TrainingOutput& output) const;
 
     ModelConfig m_config;
     at::ScalarType m_productType;

@@ -71,6 +71,7 @@ struct StageDefaults
 {
     std::int64_t tokensPerStep = 0;
     std::int64_t window = 0;
+    double balanceWeight = 0.0;
 };
 
 TrainingShape readShape(const ConfigObject& json)
@@ -115,12 +116,14 @@ TextMix readMix(const ConfigObject& json)
 
 TrainingStage readStage(const ConfigObject& json, const StageDefaults& defaults)
 {
-    refuseOtherKeys(json, {"length", "steps", "window", "tokens_per_step", "texts"});
+    refuseOtherKeys(json,
+                    {"length", "steps", "window", "tokens_per_step", "balance_weight", "texts"});
     TrainingStage stage;
     stage.length = countOf(json, "length", kShortestLength, kMostTokens, 0);
     stage.steps = countOf(json, "steps", 1, kMostSteps, 0);
     stage.tokensPerStep = countOf(json, "tokens_per_step", 1, kMostTokens, defaults.tokensPerStep);
     stage.window = countOf(json, "window", 1, defaults.window, defaults.window);
+    stage.balanceWeight = numberOf(json, "balance_weight", 0.0, 1e6, defaults.balanceWeight);
     if (const auto texts = json.section("texts"))
         stage.mix = readMix(*texts);
     return stage;
@@ -185,6 +188,7 @@ TrainingPoint TrainingRecipe::at(std::int64_t step) const
     point.length = stage.length;
     point.numSequences = std::max<std::int64_t>(1, stage.tokensPerStep / stage.length);
     point.window = stage.window > 0 ? stage.window : shape.window;
+    point.balanceWeight = stage.balanceWeight;
     point.mix = stage.mix;
     return point;
 }
@@ -209,13 +213,13 @@ TrainingRecipe readTrainingRecipe(const std::filesystem::path& file)
         recipe.shape = readShape(*shape);
     recipe.initDeviation = numberOf(json, "init_deviation", 0.0, 1.0, recipe.initDeviation);
     recipe.textWeight = numberOf(json, "text_weight", 0.0, 1e6, recipe.textWeight);
-    recipe.balanceWeight = numberOf(json, "balance_weight", 0.0, 1e6, recipe.balanceWeight);
     recipe.optimizer.weightDecay =
         numberOf(json, "weight_decay", 0.0, 1e3, recipe.optimizer.weightDecay);
     recipe.optimizer.clipNorm = numberOf(json, "clip_norm", 0.0, 1e9, recipe.optimizer.clipNorm);
     const StageDefaults defaults{
         countOf(json, "tokens_per_step", 1, kMostTokens, TrainingStage().tokensPerStep),
-        recipe.shape.window};
+        recipe.shape.window,
+        numberOf(json, "balance_weight", 0.0, 1e6, TrainingStage().balanceWeight)};
     for (const ConfigObject& phase : sectionsOf(json, "phases"))
         recipe.phases.push_back(readPhase(phase, defaults));
     if (recipe.steps() > kMostSteps)

@@ -21,6 +21,9 @@ struct TrainingStage
     /// one comes first: what a layer takes in from everywhere in a wide window, before it has
     /// learned what to look for, tells nothing; and what lies outside is left to the global layers.
     std::int64_t window = 0;
+    /// Of the experts' load-balancing loss. Small at first: experts that are held even before they
+    /// differ keep heads from learning what to look for.
+    double balanceWeight = 0.01;
     TextMix mix;
 };
 
@@ -44,6 +47,7 @@ struct TrainingPoint
     std::int64_t length = 0;       ///< tokens of a sequence
     std::int64_t numSequences = 0; ///< in a step
     std::int64_t window = 0;       ///< of windowed layers
+    double balanceWeight = 0.0;
     TextMix mix;
     double learningRate = 0.0;
     std::int64_t stride = 1; ///< as TrainingForward
@@ -55,8 +59,7 @@ struct TrainingRecipe
     std::uint64_t seed = 1;
     TrainingShape shape; ///< its yarnScale is that of the phase
     double initDeviation = 0.02;
-    double textWeight = 0.2;     ///< of the mean loss over all tokens, beside that of the answers
-    double balanceWeight = 0.01; ///< of the experts' load-balancing loss
+    double textWeight = 0.2; ///< of the mean loss over all tokens, beside that of the answers
     AdamWSettings optimizer;
     std::vector<TrainingPhase> phases;
 
