@@ -29,6 +29,13 @@ std::string schemeOf(const LabForm& form, const QString& name)
     return text == own().toStdString() ? std::string() : text;
 }
 
+/// Whether a second rotation is asked for.
+bool isCompared(const LabForm& form)
+{
+    const std::string second = form.text("second");
+    return !second.empty() && second != none().toStdString();
+}
+
 } // namespace
 
 QString suggestedLengths(std::int64_t trainedPositions)
@@ -93,6 +100,10 @@ void LabPlanForm::buildLosses()
     positions->addNumber("bins", tr("Bins"), 0, 0, kMost, tr("doubling"));
     positions->addChoice("first", tr("Rotation"), {own()}, true);
     positions->addChoice("second", tr("Compared with"), {none()}, true);
+    positions->addChoice("cache", tr("Cache compared with"),
+                         {none(), QStringLiteral("float32"), QStringLiteral("bfloat16"),
+                          QStringLiteral("float16"), QStringLiteral("int8")},
+                         false);
     positions->addCheck("whole", tr("Rotated for the whole length"),
                         tr("A rotation that follows the length is made for all of it at once"));
     LabForm* use = add(LabKind::Use);
@@ -177,12 +188,13 @@ Experiment LabPlanForm::experiment(LabKind kind) const
                                       {}};
         const std::string first = schemeOf(from, "first");
         const std::string second = schemeOf(from, "second");
-        const std::string typed = from.text("second");
-        const bool isCompared = !typed.empty() && typed != none().toStdString();
-        if (!first.empty() || isCompared)
+        if (!first.empty() || isCompared(from))
             positions.rotaries.push_back(first);
-        if (isCompared)
+        if (isCompared(from))
             positions.rotaries.push_back(second);
+        const std::string cache = from.text("cache");
+        if (cache != none().toStdString())
+            positions.cacheDtypes = {"", cache};
         return positions;
     }
     case LabKind::Latency:
@@ -220,6 +232,15 @@ Experiment LabPlanForm::experiment(LabKind kind) const
                            : PasskeyProtocol::Ours;
     request.isLeaky = from.isChecked("leaky");
     return sweep;
+}
+
+QString LabPlanForm::problem() const
+{
+    const LabForm& shown = form(m_kind);
+    if (m_kind == LabKind::Positions && shown.text("cache") != none().toStdString() &&
+        isCompared(shown))
+        return tr("Either a rotation or a cache can be compared, not both at once");
+    return shown.problem();
 }
 
 void LabPlanForm::setRotaryChoices(const QStringList& choices)

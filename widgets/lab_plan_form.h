@@ -29,7 +29,7 @@ public:
     Experiment experiment(LabKind kind) const;
     std::uint64_t seed(LabKind kind) const;
     /// What is wrong with what was typed in the form shown; empty: nothing.
-    QString problem() const { return form(m_kind).problem(); }
+    QString problem() const;
     /// Rotary schemes that may be compared with the model's own: "linear:2", "dynamic:2".
     void setRotaryChoices(const QStringList& choices);
     /// The sweep that one click starts: 512, 1,024 and 4,096 tokens, the key at 0, 50 and 100 %, 20

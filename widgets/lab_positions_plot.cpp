@@ -261,16 +261,17 @@ QString PositionsPlot::keyOf(std::size_t series) const
 {
     if (series >= m_series.size())
         return {};
-    const QString rotary = QString::fromStdString(m_series[series].begun.rotary);
+    const QString name = QString::fromStdString(m_series[series].begun.name);
     if (m_report == nullptr || series >= m_report->series.size())
-        return rotary;
-    return rotary + QStringLiteral(": ") + behavesVerdict(m_report->series[series]).text();
+        return name;
+    return name + QStringLiteral(": ") + behavesVerdict(m_report->series[series]).text();
 }
 
 QString PositionsPlot::emptyText() const
 {
     if (isDifference())
-        return m_series.size() < 2 ? tr("Two rotary schemes have a difference.") : QString();
+        return m_series.size() < 2 ? tr("Two rotary schemes, or two caches, have a difference.")
+                                   : QString();
     return m_series.empty() ? tr("Start Positions to see the loss of every position of a text.")
                             : QString();
 }
@@ -334,7 +335,7 @@ SnapshotTable PositionsPlot::exportTable() const
     for (std::size_t i = 0; i < m_graphs.size(); ++i) {
         const QString scheme = isDifference() ? QStringLiteral("second less first")
                                : i < m_series.size()
-                                   ? QString::fromStdString(m_series[i].begun.rotary)
+                                   ? QString::fromStdString(m_series[i].begun.name)
                                    : QString();
         for (const Bin& bin : binsOf(i))
             table.rows.append({scheme, QStringLiteral("bin"), QString::number(bin.first, 'f', 0),

@@ -144,7 +144,7 @@ std::vector<LabNote> notesOf(const PositionsReport& report)
         const LabVerdict verdict = behavesVerdict(series);
         QString text =
             tr("%1: last bin less first half %2 nats: %3 (the line is %4)")
-                .arg(QString::fromStdString(series.rotary), signedText(series.rise()), verdict.word)
+                .arg(QString::fromStdString(series.name()), signedText(series.rise()), verdict.word)
                 .arg(kBehavesNats);
         if (verdict.kind == Kind::Undecided)
             text += tr(". Too few positions, or an interval across the line");

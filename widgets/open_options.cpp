@@ -65,6 +65,7 @@ OpenOptions::OpenOptions(QWidget* parent)
     for (QComboBox* box : {m_dtype, m_cacheDtype})
         for (const char* name : {"auto", "float32", "bfloat16", "float16"})
             box->addItem(QString::fromLatin1(name), QString::fromLatin1(name));
+    m_cacheDtype->addItem(QStringLiteral("int8"), QStringLiteral("int8"));
     setDevices({{"cpu", "this machine", std::nullopt, {}}});
     for (QComboBox* box : {m_device, m_dtype, m_cacheDtype})
         connect(box, &QComboBox::currentIndexChanged, this, [this] {

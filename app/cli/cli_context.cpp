@@ -73,8 +73,8 @@ void addCommonOptions(CLI::App& command, CommonOptions& options, ModelArgument m
         ->capture_default_str();
     command
         .add_option("--cache-dtype", options.cacheDtype,
-                    "keys and values: auto, float32, bfloat16, float16")
-        ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16"}))
+                    "keys and values: auto, float32, bfloat16, float16, int8")
+        ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16", "int8"}))
         ->capture_default_str();
     command.add_option("--threads", options.threads, "processor threads (default: one per core)")
         ->check(CLI::Range(1, 1024));
@@ -132,12 +132,12 @@ std::shared_ptr<const Checkpoint> openOrPreset(const CommonOptions& options)
     return withAblations(withRotary(std::move(checkpoint), options.rotary), options.ablations);
 }
 
-std::int64_t cacheElementBytes(const CommonOptions& options, const Checkpoint& checkpoint)
+CacheNumbers cacheNumbersFor(const CommonOptions& options, const Checkpoint& checkpoint)
 {
     const std::string& asked = options.cacheDtype != "auto" ? options.cacheDtype : options.dtype;
     if (asked == "auto")
         return checkpoint.storageSummary() == "F32" ? 4 : 2;
-    return asked == "float32" ? 4 : 2;
+    return cacheNumbersOf(asked);
 }
 
 std::unique_ptr<Decoder> buildDecoder(const CommonOptions& options, const CliContext& context,
@@ -150,7 +150,7 @@ std::unique_ptr<Decoder> buildDecoder(const CommonOptions& options, const CliCon
     DecoderOptions decoderOptions;
     decoderOptions.device = options.device;
     decoderOptions.computeType = computeTypeFrom(options.dtype);
-    decoderOptions.cacheType = computeTypeFrom(options.cacheDtype);
+    decoderOptions.cacheType = cacheTypeFrom(options.cacheDtype);
     decoderOptions.stop = context.stop;
     auto told = std::chrono::steady_clock::now();
     decoderOptions.progress = [&context, told](std::uint64_t done, std::uint64_t total) mutable {

@@ -66,9 +66,9 @@ bool isPreset(const CommonOptions& options);
 /// openFor, or the published shape as a checkpoint without files, the same applied.
 /// \throws ArgumentError naming the presets where there is none of that name
 std::shared_ptr<const Checkpoint> openOrPreset(const CommonOptions& options);
-/// Bytes of one cached element where no decoder is built to ask, as Auto chooses them; of a shape
-/// alone 2.
-std::int64_t cacheElementBytes(const CommonOptions& options, const Checkpoint& checkpoint);
+/// What keys and values are stored as where no decoder is built to ask, as Auto chooses it; of a
+/// shape alone 2 bytes.
+CacheNumbers cacheNumbersFor(const CommonOptions& options, const Checkpoint& checkpoint);
 /// Builds the decoder; progress goes to standard error when it takes longer than a second.
 std::unique_ptr<Decoder> buildDecoder(const CommonOptions& options, const CliContext& context,
                                       std::shared_ptr<const Checkpoint> checkpoint);

@@ -69,8 +69,8 @@ Json inspectJson(const InspectOptions& options, const PreviewedCheckpoint& inspe
     const Checkpoint& checkpoint = *inspected.checkpoint;
     const OpenPreview& preview = inspected.preview;
     const ModelConfig& c = checkpoint.config;
-    const std::int64_t elementBytes =
-        bytesPerNumber(estimateFit(preview, {.dtype = options.common.dtype,
+    const CacheNumbers numbers =
+        cacheNumbersOf(estimateFit(preview, {.dtype = options.common.dtype,
                                              .cacheDtype = options.common.cacheDtype})
                            .cacheDtype);
     Json json = {{"path", options.common.model}, {"format", checkpoint.format}};
@@ -82,11 +82,11 @@ Json inspectJson(const InspectOptions& options, const PreviewedCheckpoint& inspe
     addPositions(json, c);
     json["rope_override"] =
         preview.rotaryOverride.empty() ? Json(nullptr) : Json(preview.rotaryOverride);
-    json["cache"] = cacheJson(c, elementBytes, [&](std::int64_t bytes) {
-        return cacheBytesAt(preview, c.extendedPositions, bytes);
+    json["cache"] = cacheJson(c, numbers, [&](const CacheNumbers& of) {
+        return cacheBytesAt(preview, c.extendedPositions, of);
     });
     json["fit"] = fitJson(preview, options.common);
-    json["layers"] = layersJson(c, elementBytes);
+    json["layers"] = layersJson(c, numbers);
     json["warnings"] = preview.warnings;
     json["seconds"] = preview.seconds;
     if (options.showsChecks)
@@ -148,7 +148,7 @@ void printInspection(std::ostream& out, const InspectOptions& options,
     const FitEstimate fit = estimateFit(
         preview, {.dtype = options.common.dtype, .cacheDtype = options.common.cacheDtype});
     out << '\n';
-    printLayers(out, inspected.checkpoint->config, bytesPerNumber(fit.cacheDtype));
+    printLayers(out, inspected.checkpoint->config, cacheNumbersOf(fit.cacheDtype));
     for (const std::string& warning : preview.warnings)
         out << "\n  warning: " << warning;
     out << '\n';

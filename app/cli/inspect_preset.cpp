@@ -8,26 +8,26 @@
 namespace kvscope {
 namespace {
 
-Json presetJson(const CommonOptions& options, const Checkpoint& preset, std::int64_t elementBytes)
+Json presetJson(const CommonOptions& options, const Checkpoint& preset, const CacheNumbers& numbers)
 {
     const ModelConfig& c = preset.config;
-    const auto atFullLength = [&c](std::int64_t bytes) {
-        return kvBytes(c, c.extendedPositions, bytes);
+    const auto atFullLength = [&c](const CacheNumbers& of) {
+        return kvBytes(c, c.extendedPositions, of);
     };
     Json json = {{"path", options.model}, {"format", preset.format}};
     addModel(json, c);
     addPositions(json, c);
     json["cache"] =
-        cacheJson(c, elementBytes, [&](std::int64_t bytes) { return atFullLength(bytes).total(); });
-    json["cache"]["bytes_at_full_length_all_global"] = atFullLength(elementBytes).everyLayerFull;
-    json["layers"] = layersJson(c, elementBytes);
+        cacheJson(c, numbers, [&](const CacheNumbers& of) { return atFullLength(of).total(); });
+    json["cache"]["bytes_at_full_length_all_global"] = atFullLength(numbers).everyLayerFull;
+    json["layers"] = layersJson(c, numbers);
     return json;
 }
 
-void printPreset(std::ostream& out, const Checkpoint& preset, std::int64_t elementBytes)
+void printPreset(std::ostream& out, const Checkpoint& preset, const CacheNumbers& numbers)
 {
     const ModelConfig& c = preset.config;
-    const KVBytes cache = kvBytes(c, c.extendedPositions, elementBytes);
+    const KVBytes cache = kvBytes(c, c.extendedPositions, numbers);
     out << "name        " << c.name << "\nfamily      " << c.architecture << ", " << preset.format
         << ", no weights\nparameters  " << formatCount(c.totalParameters()) << ", "
         << formatCount(c.activeParameters()) << " active per token\nshape       " << summary(c)
@@ -42,7 +42,7 @@ void printPreset(std::ostream& out, const Checkpoint& preset, std::int64_t eleme
     if (cache.total() < cache.everyLayerFull)
         out << ", " << formatBytes(cache.everyLayerFull) << " with every layer at full length";
     out << "\n\n";
-    printLayers(out, c, elementBytes);
+    printLayers(out, c, numbers);
 }
 
 } // namespace
@@ -50,11 +50,11 @@ void printPreset(std::ostream& out, const Checkpoint& preset, std::int64_t eleme
 void inspectPreset(const CommonOptions& options, const CliContext& context)
 {
     const auto preset = openOrPreset(options);
-    const std::int64_t elementBytes = cacheElementBytes(options, *preset);
+    const CacheNumbers numbers = cacheNumbersFor(options, *preset);
     if (options.isJson)
-        context.out << jsonLine(presetJson(options, *preset, elementBytes));
+        context.out << jsonLine(presetJson(options, *preset, numbers));
     else
-        printPreset(context.out, *preset, elementBytes);
+        printPreset(context.out, *preset, numbers);
 }
 
 } // namespace kvscope

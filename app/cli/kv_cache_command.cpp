@@ -28,11 +28,11 @@ KVCacheDescription descriptionFor(const KvCacheOptions& options)
             description.windows.push_back(layer.kind == LayerKind::Windowed ? layer.window : 0);
         description.numKvHeads = checkpoint->config.numKvHeads;
         description.headDim = checkpoint->config.headDim;
-        description.bytesPerElement = cacheElementBytes(options.common, *checkpoint);
+        description.numbers = cacheNumbersFor(options.common, *checkpoint);
     } else {
         const std::string& type =
             options.common.cacheDtype != "auto" ? options.common.cacheDtype : options.common.dtype;
-        description.bytesPerElement = type == "float32" ? 4 : 2;
+        description.numbers = cacheNumbersOf(type);
     }
     description.batch = options.batch;
     return description;
@@ -59,7 +59,8 @@ Json tableJson(const KVCacheTable& table, const KVCacheTableRow& passRow, bool p
             {"windows", shape.windows},
             {"kv_heads", shape.numKvHeads},
             {"head_dim", shape.headDim},
-            {"bytes_per_element", shape.bytesPerElement},
+            {"bytes_per_element", shape.numbers.elementBytes},
+            {"scale_bytes", shape.numbers.scaleBytes},
             {"batch", shape.batch},
             {"bytes_per_token_per_layer", shape.bytesPerTokenPerLayer()},
             {"rows", rows},
@@ -79,7 +80,7 @@ void printTable(std::ostream& out, const KVCacheTable& table, const KVCacheTable
         numWindowed += window > 0 ? 1 : 0;
     out << "Keys and values, arithmetic: " << shape.windows.size() << " layers, " << numWindowed
         << " windowed, " << shape.numKvHeads << " key/value heads of " << shape.headDim << ", "
-        << shape.bytesPerElement << " bytes an element, batch " << shape.batch
+        << shape.numbers.text() << ", batch " << shape.batch
         << "\n\n   tokens    all global         mixed   reduction\n";
     for (const KVCacheTableRow& row : table.rows) {
         std::array<char, 96> line{};

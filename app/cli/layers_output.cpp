@@ -31,18 +31,22 @@ void addPositions(Json& json, const ModelConfig& config)
     json["rope"] = rotaryText(config);
 }
 
-Json cacheJson(const ModelConfig& config, std::int64_t elementBytes,
-               const std::function<std::uint64_t(std::int64_t)>& bytesAt)
+Json cacheJson(const ModelConfig& config, const CacheNumbers& numbers,
+               const std::function<std::uint64_t(const CacheNumbers&)>& bytesAt)
 {
-    return {{"bytes_per_element", elementBytes},
+    return {{"bytes_per_element", numbers.elementBytes},
+            {"scale_bytes", numbers.scaleBytes},
             {"windowed_layers", config.numLayers(LayerKind::Windowed)},
             {"global_layers", config.numLayers(LayerKind::Global)},
-            {"bytes_at_full_length", bytesAt(elementBytes)},
+            {"bytes_at_full_length", bytesAt(numbers)},
             {"bytes_at_full_length_by_dtype",
-             {{"float32", bytesAt(4)}, {"bfloat16", bytesAt(2)}, {"float16", bytesAt(2)}}}};
+             {{"float32", bytesAt(4)},
+              {"bfloat16", bytesAt(2)},
+              {"float16", bytesAt(2)},
+              {"int8", bytesAt(cacheNumbersOf("int8"))}}}};
 }
 
-Json layersJson(const ModelConfig& config, std::int64_t elementBytes)
+Json layersJson(const ModelConfig& config, const CacheNumbers& numbers)
 {
     Json layers = Json::array();
     for (std::size_t i = 0; i < config.layers.size(); ++i) {
@@ -52,14 +56,14 @@ Json layersJson(const ModelConfig& config, std::int64_t elementBytes)
                           {"kind", isWindowed ? "windowed" : "global"},
                           {"cache", isWindowed ? "ring" : "growing"},
                           {"window", isWindowed ? Json(layer.window) : Json(nullptr)},
-                          {"cache_bytes_per_token", config.cacheBytesPerToken(elementBytes)},
+                          {"cache_bytes_per_token", config.cacheBytesPerToken(numbers)},
                           {"sink", layer.hasSink},
                           {"identity_rotary_pairs", layer.identityPairs}});
     }
     return layers;
 }
 
-void printLayers(std::ostream& out, const ModelConfig& config, std::int64_t elementBytes)
+void printLayers(std::ostream& out, const ModelConfig& config, const CacheNumbers& numbers)
 {
     out << "  layer  kind      cache    window  bytes/token  sink\n";
     for (std::size_t i = 0; i < config.layers.size(); ++i) {
@@ -69,7 +73,7 @@ void printLayers(std::ostream& out, const ModelConfig& config, std::int64_t elem
             << (isWindowed ? "windowed" : "global") << "  " << std::setw(7)
             << (isWindowed ? "ring" : "growing") << std::right << "  " << std::setw(6)
             << (isWindowed ? formatCount(layer.window) : "-") << "  " << std::setw(11)
-            << formatCount(config.cacheBytesPerToken(elementBytes)) << "  "
+            << formatCount(config.cacheBytesPerToken(numbers)) << "  "
             << (layer.hasSink ? "yes" : "no") << '\n';
     }
 }

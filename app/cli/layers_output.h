@@ -12,14 +12,14 @@ void addModel(Json& json, const ModelConfig& config);
 /// Adds what it was trained on, what it is extended to, and how it rotates.
 void addPositions(Json& json, const ModelConfig& config);
 /// The layers' kinds, and the cache at the model's full length in every type.
-/// \param bytesAt  of an element's bytes
-Json cacheJson(const ModelConfig& config, std::int64_t elementBytes,
-               const std::function<std::uint64_t(std::int64_t)>& bytesAt);
+/// \param bytesAt  of what keys and values are stored as
+Json cacheJson(const ModelConfig& config, const CacheNumbers& numbers,
+               const std::function<std::uint64_t(const CacheNumbers&)>& bytesAt);
 
 /// Kind, window and cache bytes of every layer.
-/// \param elementBytes  of a cached element
-Json layersJson(const ModelConfig& config, std::int64_t elementBytes);
+/// \param numbers  what keys and values are stored as
+Json layersJson(const ModelConfig& config, const CacheNumbers& numbers);
 /// The same for people, a line a layer.
-void printLayers(std::ostream& out, const ModelConfig& config, std::int64_t elementBytes);
+void printLayers(std::ostream& out, const ModelConfig& config, const CacheNumbers& numbers);
 
 } // namespace kvscope

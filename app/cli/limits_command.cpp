@@ -102,7 +102,7 @@ void runLimits(const LimitsOptions& options, const CliContext& context, bool has
     }
     LimitsRequest request;
     request.weights = weightsFor(options, *checkpoint);
-    request.cacheElementBytes = cacheElementBytes(options.common, *checkpoint);
+    request.cache = cacheNumbersFor(options.common, *checkpoint);
     request.logitElementBytes = computedElementBytes(options.common, *checkpoint);
     request.lengths = lengthsFor(options, checkpoint->config);
     if (hasBudget)

@@ -52,6 +52,16 @@ std::string percent(double share)
     return printed("%.0f %%", 100.0 * share);
 }
 
+/// What one head's key takes: "64 x 2 B", "(64 x 1 + 4) B".
+std::string rowText(const LimitsReport& report)
+{
+    const CacheNumbers& numbers = report.cacheNumbers;
+    const std::string row =
+        std::to_string(report.headDim) + " x " + std::to_string(numbers.elementBytes);
+    return numbers.scaleBytes == 0 ? row + " B"
+                                   : "(" + row + " + " + std::to_string(numbers.scaleBytes) + ") B";
+}
+
 void printShape(std::ostream& out, const LimitsReport& report)
 {
     out << report.name << " (" << report.family
@@ -65,8 +75,8 @@ void printShape(std::ostream& out, const LimitsReport& report)
         << " windowed\nattention   " << report.numHeads << " query and " << report.numKvHeads
         << " key/value heads of " << report.headDim
         << ", d_attn = " << formatCount(report.attentionWidth) << "\ncache       2 x "
-        << report.numKvHeads << " heads x " << report.headDim << " x " << report.cacheElementBytes
-        << " B = " << formatCount(static_cast<std::int64_t>(report.cacheBytesPerLayer))
+        << report.numKvHeads << " heads x " << rowText(report) << " = "
+        << formatCount(static_cast<std::int64_t>(report.cacheBytesPerLayer))
         << " B a token in each layer\npositions   "
         << (report.trainedPositions > 0 ? formatCount(report.trainedPositions) + " trained"
                                         : "not stated");

@@ -1,4 +1,5 @@
 #include "app/cli/lab_options.h"
+#include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/lab/positions.h"
 #include "engine/lab/positions_record.h"
@@ -19,8 +20,19 @@ struct PositionsArguments
     LabTextOptions text;
     RecordOptions record;
     PositionsOptions options;
-    std::vector<std::string> rotaries; ///< --rope, once or twice; none: the file's own
+    std::vector<std::string> rotaries;    ///< --rope, once or twice; none: the file's own
+    std::vector<std::string> cacheDtypes; ///< --cache-dtype, once or twice
 };
+
+/// \throws CLI::ValidationError for more than can be compared
+std::vector<PositionsScheme> schemesFor(const PositionsArguments& arguments)
+{
+    try {
+        return positionsSchemes(arguments.rotaries, arguments.cacheDtypes);
+    } catch (const ArgumentError& error) {
+        throw CLI::ValidationError("--rope and --cache-dtype", error.what());
+    }
+}
 
 std::shared_ptr<const Checkpoint> withScheme(const std::shared_ptr<const Checkpoint>& checkpoint,
                                              const std::string& rotary, std::size_t index)
@@ -37,20 +49,26 @@ PositionsSeries measureScheme(Decoder& decoder, const PositionsArguments& argume
                               const std::vector<TokenId>& ids, std::size_t index, RunRecord* record,
                               const CliContext& context)
 {
+    PositionsSeries frame = positionsSeries(decoder.config(), {}, arguments.options);
+    if (arguments.cacheDtypes.size() == 2)
+        frame.cacheDtype = decoder.cacheTypeName();
     if (record != nullptr)
         if (auto nll = recordedLosses(*record, index, ids.size() - 1)) {
             auto series = positionsSeries(decoder.config(), std::move(*nll), arguments.options);
             series.seconds = recordedSeconds(*record, index);
+            series.cacheDtype = frame.cacheDtype;
             return series;
         }
-    ProgressLines progress(context.err, rotaryText(decoder.config()));
+    ProgressLines progress(context.err, frame.name());
     PositionsObserver observer;
     observer.progressed = [&](const PrefillProgress& done) { progress.tell(done); };
     if (record != nullptr)
         observer.scored = [&](const ScoredPositions& part) {
-            record->append(kPositionsKind, scoredJson(index, rotaryText(decoder.config()), part));
+            record->append(kPositionsKind, scoredJson(index, frame, part));
         };
-    return measurePositions(decoder, ids, arguments.options, observer, context.stop);
+    auto series = measurePositions(decoder, ids, arguments.options, observer, context.stop);
+    series.cacheDtype = frame.cacheDtype;
+    return series;
 }
 
 std::string rangeText(std::int64_t first, std::int64_t end)
@@ -80,7 +98,7 @@ const char* verdictText(const PositionsSeries& series)
 
 void printSeries(std::ostream& out, const PositionsSeries& series)
 {
-    out << '\n' << series.rotary << (series.isWhole ? ", rotated for the whole length" : "");
+    out << '\n' << series.name() << (series.isWhole ? ", rotated for the whole length" : "");
     if (series.trainedPositions > 0)
         out << "; trained on " << formatCount(series.trainedPositions) << " positions";
     if (series.window > 0)
@@ -111,30 +129,36 @@ void printReport(std::ostream& out, const PositionsReport& report)
 
 Json settingsJson(const PositionsArguments& arguments, const std::vector<TokenId>& ids)
 {
-    return {{"length", ids.size()},
-            {"ids_hash", idsHash(ids)},
-            {"chunk", arguments.options.chunkTokens},
-            {"whole", arguments.options.isWhole},
-            {"ropes", arguments.rotaries}};
+    Json rotaries = Json::array();
+    for (const PositionsScheme& scheme : schemesFor(arguments))
+        rotaries.push_back(scheme.rotary);
+    Json json = {{"length", ids.size()},
+                 {"ids_hash", idsHash(ids)},
+                 {"chunk", arguments.options.chunkTokens},
+                 {"whole", arguments.options.isWhole},
+                 {"ropes", rotaries}};
+    if (arguments.cacheDtypes.size() == 2)
+        json["cache_dtypes"] = arguments.cacheDtypes;
+    return json;
 }
 
 void runPositions(PositionsArguments arguments, const CliContext& context)
 {
-    if (arguments.rotaries.size() > kMostPositionsSchemes)
-        throw CLI::ValidationError("--rope", "is given at most twice");
-    if (arguments.rotaries.empty())
-        arguments.rotaries.emplace_back();
+    const auto schemes = schemesFor(arguments);
     const auto checkpoint =
         withAblations(openCheckpoint(arguments.common.model), arguments.common.ablations);
-    for (const std::string& rotary : arguments.rotaries)
-        withRotary(checkpoint, rotary); // a wrong second choice is told before the first runs
+    for (const PositionsScheme& scheme : schemes)
+        withRotary(checkpoint,
+                   scheme.rotary); // a wrong second choice is told before the first runs
     const std::vector<TokenId> ids = labIds(arguments.common, arguments.text, *checkpoint);
     std::optional<RunRecord> record;
     Json json;
     std::vector<PositionsSeries> series;
-    for (std::size_t i = 0; i < arguments.rotaries.size(); ++i) {
-        const auto decoder = buildDecoder(arguments.common, context,
-                                          withScheme(checkpoint, arguments.rotaries[i], i));
+    for (std::size_t i = 0; i < schemes.size(); ++i) {
+        if (!schemes[i].cacheDtype.empty())
+            arguments.common.cacheDtype = schemes[i].cacheDtype;
+        const auto decoder =
+            buildDecoder(arguments.common, context, withScheme(checkpoint, schemes[i].rotary, i));
         if (i == 0) {
             requirePositionsRunnable(*decoder, static_cast<std::int64_t>(ids.size()));
             record = openRecord(arguments.record, arguments.common, context, *decoder, "positions",
@@ -168,6 +192,12 @@ void addPositionsCommand(CLI::App& app, CliContext& context)
         ->add_option("--rope", arguments->rotaries,
                      "rotation instead of the checkpoint's: plain, linear:F, dynamic:F, yarn:F, "
                      "llama3:F, longrope, gpt-oss-lite:F, none; twice: side by side")
+        ->allow_extra_args(false);
+    command->remove_option(command->get_option("--cache-dtype"));
+    command
+        ->add_option("--cache-dtype", arguments->cacheDtypes,
+                     "keys and values: auto, float32, bfloat16, float16, int8; twice: side by side")
+        ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16", "int8"}))
         ->allow_extra_args(false);
     addLabTextOptions(*command, arguments->text);
     addChunkOption(*command, arguments->options.chunkTokens, "one shot");

@@ -185,7 +185,7 @@ void runReport(ReportArguments arguments, const CliContext& context)
         at::set_num_threads(common.threads);
     const auto checkpoint = openFor(common);
     CardEvidence evidence =
-        cardSubject(*checkpoint, arguments.options, cacheElementBytes(common, *checkpoint),
+        cardSubject(*checkpoint, arguments.options, cacheNumbersFor(common, *checkpoint),
                     readFreeHostMemory().value_or(0));
     evidence.command = commandLine(arguments);
     const RecordJson recorded = takeRecords(

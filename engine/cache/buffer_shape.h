@@ -1,5 +1,9 @@
 #pragma once
 
+#include "engine/cache/int8_rows.h"
+
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 
 namespace kvscope {
@@ -11,8 +15,13 @@ struct BufferShape
     std::int64_t numKvHeads = 0; ///< Hkv
     std::int64_t headDim = 0;    ///< D
 
-    /// Elements of the keys and values of one position.
-    std::int64_t elementsPerToken() const { return 2 * batch * numKvHeads * headDim; }
+    /// Bytes of the keys and values of one position.
+    std::uint64_t bytesPerToken(const at::TensorOptions& options) const
+    {
+        const std::int64_t elements =
+            2 * batch * numKvHeads * rowElements(options.dtype().toScalarType(), headDim);
+        return static_cast<std::uint64_t>(elements) * options.dtype().itemsize();
+    }
 };
 
 } // namespace kvscope

@@ -125,14 +125,12 @@ KVView GrowingBuffer::view() const
 
 std::uint64_t GrowingBuffer::liveBytes() const
 {
-    return static_cast<std::uint64_t>(m_length * m_shape.elementsPerToken()) *
-           m_options.dtype().itemsize();
+    return static_cast<std::uint64_t>(m_length) * m_shape.bytesPerToken(m_options);
 }
 
 std::uint64_t GrowingBuffer::touchedBytes() const
 {
-    return static_cast<std::uint64_t>(m_touched * m_shape.elementsPerToken()) *
-           m_options.dtype().itemsize();
+    return static_cast<std::uint64_t>(m_touched) * m_shape.bytesPerToken(m_options);
 }
 
 std::uint64_t GrowingBuffer::allocatedBytes() const

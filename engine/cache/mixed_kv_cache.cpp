@@ -236,9 +236,8 @@ CacheSnapshot MixedKVCache::snapshot() const
             snapshot.peakGrowthBytes = std::max(snapshot.peakGrowthBytes, array->peakGrowthBytes());
     }
     const BufferShape shape{m_shape.batch, m_shape.numKvHeads, m_shape.headDim};
-    snapshot.allGlobalBytes = m_buffers.size() * static_cast<std::uint64_t>(m_length) *
-                              static_cast<std::uint64_t>(shape.elementsPerToken()) *
-                              m_options.dtype().itemsize();
+    snapshot.allGlobalBytes =
+        m_buffers.size() * static_cast<std::uint64_t>(m_length) * shape.bytesPerToken(m_options);
     return snapshot;
 }
 

@@ -6,7 +6,6 @@
 #include "engine/cache/slot_memory.h"
 #include "engine/cache/slots.h"
 
-#include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
@@ -90,12 +89,16 @@ at::Tensor RingBuffer::rounded(const at::Tensor& chunk, at::Tensor& onePosition)
 {
     if (chunk.scalar_type() == m_keys.scalar_type())
         return chunk;
-    if (chunk.size(2) != 1)
-        return chunk.to(m_keys.scalar_type());
-    if (!onePosition.defined())
-        onePosition = at::empty(chunk.sizes(), m_keys.options());
-    writeSlots(onePosition, 0, chunk, 0, 1);
-    return onePosition;
+    const std::int64_t length = chunk.size(2);
+    if (length == 1 && onePosition.defined()) {
+        writeSlots(onePosition, 0, chunk, 0, 1);
+        return onePosition;
+    }
+    const at::Tensor stored = allocateSlots(m_shape, length, m_keys.options());
+    writeSlots(stored, 0, chunk, 0, length);
+    if (length == 1)
+        onePosition = stored;
+    return stored;
 }
 
 void RingBuffer::commit()

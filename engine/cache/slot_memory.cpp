@@ -26,12 +26,12 @@ void requireFree(std::uint64_t bytes, std::int64_t capacity)
 at::Tensor allocateSlots(const BufferShape& shape, std::int64_t capacity,
                          const at::TensorOptions& options)
 {
-    const auto perPosition =
-        static_cast<std::uint64_t>(shape.elementsPerToken() / 2) * options.dtype().itemsize();
-    const std::uint64_t bytes = perPosition * static_cast<std::uint64_t>(capacity);
+    const std::uint64_t bytes =
+        shape.bytesPerToken(options) / 2 * static_cast<std::uint64_t>(capacity);
     if (options.device().is_cpu() && bytes >= kLargeBytes)
         requireFree(bytes, capacity);
-    return at::empty({shape.batch, shape.numKvHeads, capacity, shape.headDim}, options);
+    const std::int64_t row = rowElements(options.dtype().toScalarType(), shape.headDim);
+    return at::empty({shape.batch, shape.numKvHeads, capacity, row}, options);
 }
 
 } // namespace kvscope

@@ -1,5 +1,7 @@
 #include "engine/cache/slots.h"
 
+#include "engine/cache/int8_rows.h"
+
 #include <c10/core/TensorImpl.h>
 
 #include <array>
@@ -13,7 +15,7 @@ namespace {
 // Up to here one thread is done by hand before copy_ has found its kernel (about 1 us); beyond,
 // copy_ has vectors and all threads.
 constexpr std::int64_t kMostBytesMovedByHand = 64 * 1024;
-constexpr std::int64_t kMostElementsRoundedByHand = 4096;
+constexpr std::int64_t kMostElementsRoundedByHand = 4096; // bfloat16; int8 has no other way here
 
 /// Calls copyRow(to, source) with the first bytes of D elements, for every head and position.
 template <typename CopyRow>
@@ -54,18 +56,23 @@ bool wroteByHand(const at::Tensor& buffer, std::int64_t slot, const at::Tensor& 
 {
     if (!buffer.is_cpu())
         return false;
-    const std::int64_t headDim = buffer.size(3);
+    const std::int64_t row = buffer.size(3);
+    const std::int64_t headDim = chunk.size(3);
     const auto itemSize = static_cast<std::int64_t>(buffer.itemsize());
-    const auto elements = buffer.size(0) * buffer.size(1) * length * headDim;
+    const auto elements = buffer.size(0) * buffer.size(1) * length * row;
     const auto each = [&](auto copyRow) { forEachRow(buffer, slot, chunk, from, length, copyRow); };
-    const auto to = buffer.scalar_type();
-    if (to == chunk.scalar_type() && elements * itemSize <= kMostBytesMovedByHand)
-        each([bytes = static_cast<std::size_t>(headDim * itemSize)](auto* row, const auto* source) {
-            std::memcpy(row, source, bytes);
+    const auto type = buffer.scalar_type();
+    if (type == chunk.scalar_type() && elements * itemSize <= kMostBytesMovedByHand)
+        each([bytes = static_cast<std::size_t>(row * itemSize)](auto* to, const auto* source) {
+            std::memcpy(to, source, bytes);
         });
-    else if (to == at::kBFloat16 && chunk.scalar_type() == at::kFloat &&
+    else if (type == at::kChar && chunk.scalar_type() == at::kFloat)
+        each([headDim](auto* to, const auto* source) {
+            quantizeRow(to, reinterpret_cast<const float*>(source), headDim);
+        });
+    else if (type == at::kBFloat16 && chunk.scalar_type() == at::kFloat &&
              elements <= kMostElementsRoundedByHand)
-        each([headDim](auto* row, const auto* source) { roundRow(row, source, headDim); });
+        each([headDim](auto* to, const auto* source) { roundRow(to, source, headDim); });
     else
         return false;
     return true;
@@ -89,8 +96,9 @@ void writeSlots(const at::Tensor& buffer, std::int64_t slot, const at::Tensor& c
 {
     if (wroteByHand(buffer, slot, chunk, from, length))
         return;
-    const bool whole = length == chunk.size(2);
-    slotsOf(buffer, slot, length).copy_(whole ? chunk : chunk.narrow(2, from, length));
+    const at::Tensor part = length == chunk.size(2) ? chunk : chunk.narrow(2, from, length);
+    const bool quantizes = buffer.scalar_type() == at::kChar && chunk.scalar_type() != at::kChar;
+    slotsOf(buffer, slot, length).copy_(quantizes ? quantizedRows(part) : part);
 }
 
 } // namespace kvscope

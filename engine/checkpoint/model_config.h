@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/base/cache_numbers.h"
 #include "engine/checkpoint/rotary_config.h"
 
 #include <cmath>
@@ -131,10 +132,10 @@ struct ModelConfig
     /// The weights that one token's forward pass multiplies with or looks up: all of them, less the
     /// routed experts it does not visit.
     std::int64_t activeParameters() const;
-    /// Keys and values of one token in one layer, in bytes: 2 * Hkv * D * bytesPerElement.
-    std::int64_t cacheBytesPerToken(std::int64_t bytesPerElement) const
+    /// Keys and values of one token in one layer, in bytes: 2 * Hkv rows of D numbers.
+    std::int64_t cacheBytesPerToken(const CacheNumbers& numbers) const
     {
-        return 2 * numKvHeads * headDim * bytesPerElement;
+        return 2 * numKvHeads * numbers.rowBytes(headDim);
     }
 };
 

@@ -226,9 +226,8 @@ GenerationSummary generate(Decoder& decoder, Context& context, const Tokenizer* 
 std::uint64_t cacheBytesNeeded(const MixedKVCache& cache, std::int64_t numTokens)
 {
     const CacheShape& shape = cache.shape();
-    const auto bytesPerToken =
-        static_cast<std::uint64_t>(2 * shape.batch * shape.numKvHeads * shape.headDim) *
-        cache.options().dtype().itemsize();
+    const std::uint64_t bytesPerToken =
+        BufferShape{shape.batch, shape.numKvHeads, shape.headDim}.bytesPerToken(cache.options());
     std::uint64_t slots = 0;
     for (const CacheLayerShape& layer : shape.layers)
         slots += static_cast<std::uint64_t>(

@@ -1,5 +1,6 @@
 #include "engine/kernels/attention.h"
 
+#include "engine/cache/int8_rows.h"
 #include "engine/kernels/attention_blocks.h"
 #include "engine/kernels/attention_cpu.h"
 #include "engine/kernels/cpu_features.h"
@@ -11,12 +12,13 @@ namespace {
 
 void checkSegment(const at::Tensor& q, const KVSegment& segment, std::int64_t numKvHeads)
 {
+    const auto row = rowElements(segment.keys.scalar_type(), q.size(3));
     for (const auto* tensor : {&segment.keys, &segment.values}) {
-        TORCH_CHECK(
-            tensor->dim() == 4 && tensor->size(0) == q.size(0) && tensor->size(1) == numKvHeads &&
-                tensor->size(2) == segment.length() && tensor->size(3) == q.size(3),
-            "attention: keys and values must be [B, Hkv, S, D] = [", q.size(0), ", ", numKvHeads,
-            ", ", segment.length(), ", ", q.size(3), "], not ", tensor->sizes());
+        TORCH_CHECK(tensor->dim() == 4 && tensor->size(0) == q.size(0) &&
+                        tensor->size(1) == numKvHeads && tensor->size(2) == segment.length() &&
+                        tensor->size(3) == row,
+                    "attention: keys and values must be [B, Hkv, S, D] = [", q.size(0), ", ",
+                    numKvHeads, ", ", segment.length(), ", ", row, "], not ", tensor->sizes());
         TORCH_CHECK(tensor->stride(3) == 1 || tensor->size(3) == 1,
                     "attention: the last dimension of keys and values must be contiguous");
         TORCH_CHECK(tensor->device() == q.device() &&
@@ -74,7 +76,8 @@ bool fitsDecodeKernel(const at::Tensor& q, const KVView& view, const AttentionSe
         return false;
     for (std::size_t i = 0; i < view.numSegments; ++i) {
         const auto& segment = view.segments[i];
-        if (segment.keys.scalar_type() != view.segments[0].keys.scalar_type() ||
+        if (segment.keys.scalar_type() == at::kChar ||
+            segment.keys.scalar_type() != view.segments[0].keys.scalar_type() ||
             !isEvenlyLaidOut(segment.keys) || !isEvenlyLaidOut(segment.values))
             return false;
     }

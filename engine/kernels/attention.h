@@ -30,7 +30,7 @@ struct AttentionSettings
 /// a window are not read. CUDA, after ensureCudaBackend(): one token goes to the kernel of
 /// decode_attention.h, longer chunks through plain operations in blocks of queries.
 /// \param q  [B, T, H, D] contiguous; float32 on the CPU, the compute dtype on CUDA.
-/// \param view  keys and values float32, bfloat16 or float16.
+/// \param view  keys and values float32, bfloat16, float16 or (on CUDA by plain operations) int8.
 /// \returns [B, T, H, D], dtype of q.
 at::Tensor attention(const at::Tensor& q, const KVView& view, std::int64_t firstQueryPosition,
                      const AttentionSettings& settings);

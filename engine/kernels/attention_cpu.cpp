@@ -18,8 +18,11 @@ KVType storageOf(const at::Tensor& tensor)
         return KVType::BFloat16;
     case at::kHalf:
         return KVType::Float16;
+    case at::kChar:
+        return KVType::Int8;
     default:
-        TORCH_CHECK(false, "attention: keys and values must be float32, bfloat16 or float16, not ",
+        TORCH_CHECK(false,
+                    "attention: keys and values must be float32, bfloat16, float16 or int8, not ",
                     tensor.scalar_type());
     }
 }

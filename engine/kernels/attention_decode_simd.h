@@ -236,6 +236,19 @@ KVSCOPE_INLINE void forRowGroups(int numRows, Work work)
     }
 }
 
+/// Multiplies every row's score (or weight) of a key by that key's scale.
+KVSCOPE_INLINE void multiplyByScales(const DecodeBlock& block, const KVRows& rows, float* scores)
+{
+    alignas(64) float scales[DecodeBlock::kMaxKeys];
+    for (int k = 0; k < block.numKeys; ++k)
+        scales[k] = scaleOf(rows, k, block.headDim);
+    for (int row = 0; row < block.numRows; ++row) {
+        float* of = scores + row * DecodeBlock::kMaxKeys;
+        for (int k = 0; k < block.numKeys; k += kLanes) // beyond numKeys nothing is read
+            store(of + k, load(of + k) * load(scales + k));
+    }
+}
+
 void decodeBlock(const DecodeBlock& block)
 {
     alignas(64) float scores[DecodeBlock::kMaxRows * DecodeBlock::kMaxKeys];
@@ -244,8 +257,12 @@ void decodeBlock(const DecodeBlock& block)
         forRowGroups(block.numRows,
                      [&]<int Rows>(int row) { scoreRows<Rows>(block, row, q, keys, scores); });
     });
+    if (block.keys.type == KVType::Int8)
+        multiplyByScales(block, block.keys, scores);
     for (int row = 0; row < block.numRows; ++row)
         softmaxRow(block, row, scores + row * DecodeBlock::kMaxKeys);
+    if (block.values.type == KVType::Int8)
+        multiplyByScales(block, block.values, scores);
     withElements(block.values, [&](const auto* values) {
         forRowGroups(block.numRows,
                      [&]<int Rows>(int row) { addValues<Rows>(block, row, values, scores); });

@@ -1,3 +1,4 @@
+#include "engine/cache/int8_rows.h"
 #include "engine/kernels/attention.h"
 
 #include <ATen/TensorOperators.h>
@@ -21,7 +22,7 @@ at::Tensor joined(const KVView& view, at::Tensor KVSegment::*part, std::int64_t 
 {
     std::vector<at::Tensor> pieces;
     for (std::size_t i = 0; i < view.numSegments; ++i)
-        pieces.push_back((view.segments[i].*part).to(dtype));
+        pieces.push_back(cachedNumbers(view.segments[i].*part, dtype));
     const auto all = at::cat(pieces, 2);
     const auto group = numHeads / all.size(1);
     return all.unsqueeze(2)

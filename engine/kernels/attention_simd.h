@@ -5,8 +5,8 @@
 
 namespace kvscope {
 
-/// How keys and values are stored.
-enum class KVType : std::uint8_t { Float32, BFloat16, Float16 };
+/// How keys and values are stored; Int8 as engine/cache/int8_rows.h has it.
+enum class KVType : std::uint8_t { Float32, BFloat16, Float16, Int8 };
 
 /// Keys (or values) of some consecutive positions of one head.
 struct KVRows
@@ -17,7 +17,9 @@ struct KVRows
 
     KVRows from(std::int64_t position) const
     {
-        const std::int64_t elementBytes = type == KVType::Float32 ? 4 : 2;
+        const std::int64_t elementBytes = type == KVType::Float32 ? 4
+                                          : type == KVType::Int8  ? 1
+                                                                  : 2;
         return {data + position * stride * elementBytes, stride, type};
     }
 };

@@ -1,5 +1,6 @@
 #include "engine/kernels/linear_avx2.h"
 #include "engine/kernels/linear_avx2_expand.h"
+#include "engine/kernels/linear_avx2_nibbles.h"
 #include "engine/kernels/linear_avx2_product.h"
 
 namespace kvscope::avx2 {
@@ -62,8 +63,10 @@ constexpr FormatKernels kernelsOf()
 } // namespace
 
 constinit const FormatKernels kQ80 = kernelsOf<FormatQ80>();
-constinit const FormatKernels kQ40 = kernelsOf<FormatQ40>();
-constinit const FormatKernels kQ41 = kernelsOf<FormatQ41>();
+constinit const FormatKernels kQ40{decode<FormatQ40>, multiplyNibbles<NibblesQ40>,
+                                   quantizeRowNibbles};
+constinit const FormatKernels kQ41{decode<FormatQ41>, multiplyNibbles<NibblesQ41>,
+                                   quantizeRowNibbles};
 constinit const FormatKernels kQ50 = kernelsOf<FormatQ50>();
 constinit const FormatKernels kQ51 = kernelsOf<FormatQ51>();
 constinit const FormatKernels kIq4Nl = kernelsOf<FormatIq4Nl>();

@@ -57,30 +57,39 @@ void splitEvenOdd(__m256i& low, __m256i& high)
     high = _mm256_permute4x64_epi64(odd, 0xd8);
 }
 
-void quantizeBlock(const float* x, std::int16_t* quantized, float* scale, float* scaledSum)
+/// 32 inputs as integers: 0, 2, ... 30, then 1, 3, ... 31.
+struct QuantizedBlock
+{
+    __m256i even;
+    __m256i odd;
+    float scale;
+    float scaledSum;
+};
+
+QuantizedBlock quantizeBlock(const float* x)
 {
     const __m256 in[4] = {_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8), _mm256_loadu_ps(x + 16),
                           _mm256_loadu_ps(x + 24)};
     const std::int32_t bits = largestMagnitudeBits(in);
     const float largest = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(bits)));
-    auto* out = reinterpret_cast<__m256i*>(quantized);
     if (bits >= kInfinityBits || largest < kSmallestQuantizable) {
-        _mm256_storeu_si256(out, _mm256_setzero_si256());
-        _mm256_storeu_si256(out + 1, _mm256_setzero_si256());
-        *scale = *scaledSum = bits >= kInfinityBits ? kNotANumber : 0.0F;
-        return;
+        const float scale = bits >= kInfinityBits ? kNotANumber : 0.0F;
+        return {_mm256_setzero_si256(), _mm256_setzero_si256(), scale, scale};
     }
     const __m256 inverse = _mm256_set1_ps(kLargestQuantized / largest);
     __m256i low = roundToShorts(in[0], in[1], inverse);
     __m256i high = roundToShorts(in[2], in[3], inverse);
     splitEvenOdd(low, high);
-    _mm256_storeu_si256(out, low);
-    _mm256_storeu_si256(out + 1, high);
     const __m256i ones = _mm256_set1_epi16(1);
     const __m256i pairs =
         _mm256_add_epi32(_mm256_madd_epi16(low, ones), _mm256_madd_epi16(high, ones));
-    *scale = largest / kLargestQuantized;
-    *scaledSum = *scale * static_cast<float>(sumLanes(pairs));
+    const float scale = largest / kLargestQuantized;
+    return {low, high, scale, scale * static_cast<float>(sumLanes(pairs))};
+}
+
+void store(std::int16_t* to, __m256i numbers)
+{
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), numbers);
 }
 
 } // namespace
@@ -91,10 +100,47 @@ void quantizeRowEvenOdd(const float* x, std::int64_t cols, std::int16_t* quantiz
     constexpr std::int64_t kTogether = 8;
     for (std::int64_t left = cols / kBlock; left > 0; left -= kTogether) {
         const std::int64_t count = left < kTogether ? left : kTogether;
-        for (std::int64_t i = 0; i < count; ++i, x += kBlock, quantized += kBlock)
-            quantizeBlock(x, quantized, scaleAndSum + i, scaleAndSum + count + i);
+        for (std::int64_t i = 0; i < count; ++i, x += kBlock, quantized += kBlock) {
+            const QuantizedBlock block = quantizeBlock(x);
+            store(quantized, block.even);
+            store(quantized + 16, block.odd);
+            scaleAndSum[i] = block.scale;
+            scaleAndSum[count + i] = block.scaledSum;
+        }
         scaleAndSum += 2 * count;
     }
+}
+
+void quantizeRowNibbles(const float* x, std::int64_t cols, std::int16_t* quantized,
+                        float* scaleAndSum)
+{
+    const std::int64_t blocks = cols / kBlock;
+    const std::int64_t inFours = blocks / 4 * 4;
+    const auto keep = [&](const QuantizedBlock& block, std::int64_t number) {
+        // Of four blocks the middle two change places.
+        const std::int64_t within = number % 4;
+        const bool moves = number < inFours && (within == 1 || within == 2);
+        float* to = scaleAndSum + 2 * (moves ? number + 3 - 2 * within : number);
+        to[0] = block.scale;
+        to[1] = block.scaledSum;
+    };
+    std::int64_t number = 0;
+    for (; number + 2 <= blocks; number += 2, x += 2 * kBlock, quantized += 2 * kBlock) {
+        const QuantizedBlock first = quantizeBlock(x);
+        const QuantizedBlock second = quantizeBlock(x + kBlock);
+        store(quantized, _mm256_permute2x128_si256(first.even, second.even, 0x20));
+        store(quantized + 16, _mm256_permute2x128_si256(first.even, second.even, 0x31));
+        store(quantized + 32, _mm256_permute2x128_si256(first.odd, second.odd, 0x20));
+        store(quantized + 48, _mm256_permute2x128_si256(first.odd, second.odd, 0x31));
+        keep(first, number);
+        keep(second, number + 1);
+    }
+    if (number == blocks)
+        return;
+    const QuantizedBlock last = quantizeBlock(x);
+    store(quantized, last.even);
+    store(quantized + 16, last.odd);
+    keep(last, number);
 }
 
 } // namespace kvscope::avx2

@@ -33,6 +33,11 @@ struct Float16Bits
 {
     std::uint16_t bits;
 };
+/// A number of -127 to 127, to be multiplied by the scale of its row.
+struct Int8Bits
+{
+    std::int8_t bits;
+};
 
 KVSCOPE_INLINE Lanes broadcast(float x)
 {
@@ -84,6 +89,26 @@ KVSCOPE_INLINE Lanes load(const Float16Bits* from)
     return reinterpret_cast<Lanes>(reinterpret_cast<UIntLanes>(scaled) | notFinite |
                                    ((wide & 0x8000) << 16));
 #endif
+}
+
+KVSCOPE_INLINE Lanes load(const Int8Bits* from)
+{
+#if defined(__AVX2__)
+    return _mm256_cvtepi32_ps(
+        _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
+#else
+    std::int8_t __attribute__((vector_size(kLanes))) bytes;
+    __builtin_memcpy(&bytes, from, sizeof bytes);
+    return __builtin_convertvector(bytes, Lanes);
+#endif
+}
+
+/// What the numbers of a row are multiplied by, which lies behind them.
+KVSCOPE_INLINE float scaleOf(const KVRows& rows, std::int64_t row, std::int64_t headDim)
+{
+    float scale;
+    __builtin_memcpy(&scale, rows.data + row * rows.stride + headDim, sizeof scale);
+    return scale;
 }
 
 /// 2 * kLanes neighbouring elements in the order in which they are quickest to unpack: bfloat16
@@ -235,6 +260,8 @@ KVSCOPE_INLINE void withElements(const KVRows& rows, Work work)
         return work(reinterpret_cast<const BFloat16Bits*>(rows.data));
     case KVType::Float16:
         return work(reinterpret_cast<const Float16Bits*>(rows.data));
+    case KVType::Int8:
+        return work(reinterpret_cast<const Int8Bits*>(rows.data));
     }
 }
 

@@ -54,20 +54,20 @@ std::optional<double> crossoverTokens(const ModelConfig& config, MaskedWork mask
 }
 
 DecodeCost decodeCost(const ModelConfig& config, std::int64_t cachedTokens,
-                      std::uint64_t weightBytes, std::int64_t elementBytes)
+                      std::uint64_t weightBytes, const CacheNumbers& numbers)
 {
     DecodeCost cost;
     cost.weightBytes = weightBytes;
-    cost.cacheBytes = kvBytes(config, cachedTokens, elementBytes).total();
+    cost.cacheBytes = kvBytes(config, cachedTokens, numbers).total();
     cost.flops = 2.0 * static_cast<double>(multipliedParameters(config)) +
-                 cacheIntensity(config, elementBytes) * static_cast<double>(cost.cacheBytes);
+                 cacheIntensity(config, numbers) * static_cast<double>(cost.cacheBytes);
     return cost;
 }
 
-double cacheIntensity(const ModelConfig& config, std::int64_t elementBytes)
+double cacheIntensity(const ModelConfig& config, const CacheNumbers& numbers)
 {
-    return 2.0 * static_cast<double>(config.numHeads) /
-           static_cast<double>(config.numKvHeads * elementBytes);
+    return 4.0 * static_cast<double>(config.numHeads * config.headDim) /
+           static_cast<double>(config.cacheBytesPerToken(numbers));
 }
 
 ProjectionFlops projectionFlops(const ModelConfig& config, std::int64_t tokens)

@@ -71,11 +71,12 @@ struct DecodeCost
 /// Source: long-context chapter, claim four (decode_bytes_per_step); inference chapter 4.3.
 /// \throws ArgumentError as kvBytes
 DecodeCost decodeCost(const ModelConfig& config, std::int64_t cachedTokens,
-                      std::uint64_t weightBytes, std::int64_t elementBytes);
+                      std::uint64_t weightBytes, const CacheNumbers& numbers);
 
-/// FLOPs per byte of attention over the cache alone: 4 H T D over 2 Hkv T D s = 2 H / (Hkv s).
-/// Source: inference chapter 4.3; 2 for GPT-OSS-Lite in 2 bytes, 1 without shared heads.
-double cacheIntensity(const ModelConfig& config, std::int64_t elementBytes);
+/// FLOPs per byte of attention over the cache alone: 4 H T D over 2 Hkv T D s = 2 H / (Hkv s), D s
+/// being a row with its scale. Source: inference chapter 4.3; 2 for GPT-OSS-Lite in 2 bytes, 1
+/// without shared heads.
+double cacheIntensity(const ModelConfig& config, const CacheNumbers& numbers);
 
 /// FLOPs per byte above which a machine computes longer than it reads.
 /// Source: inference chapter 4.3. \pre bytesPerSecond > 0

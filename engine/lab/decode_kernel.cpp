@@ -3,6 +3,8 @@
 #include "engine/base/errors.h"
 #include "engine/base/memory_reading.h"
 #include "engine/base/units.h"
+#include "engine/cache/slot_memory.h"
+#include "engine/cache/slots.h"
 #include "engine/generate/generator.h"
 #include "engine/kernels/attention_cpu.h"
 #include "engine/lab/decode_steps.h"
@@ -10,7 +12,6 @@
 #include "engine/lab/latency_load.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/randn.h>
 #include <c10/core/InferenceMode.h>
 
@@ -115,10 +116,7 @@ private:
         m_report.numKvHeads = m_config.numKvHeads;
         m_report.headDim = m_config.headDim;
         m_report.numGlobalLayers = m_config.numLayers(LayerKind::Global);
-        const auto type = m_cacheOptions.dtype();
-        m_report.cacheDtype = type == at::kFloat      ? "float32"
-                              : type == at::kBFloat16 ? "bfloat16"
-                                                      : "float16";
+        m_report.cacheDtype = m_decoder.cacheTypeName();
     }
 
     /// 0 for the global layers, where there are any, and the first window.
@@ -141,8 +139,7 @@ private:
         row.cachedTokens = cached;
         row.batch = batch;
         const std::int64_t numKeys = window > 0 ? std::min(window, cached) : cached;
-        const std::int64_t perKey = m_config.cacheBytesPerToken(
-            static_cast<std::int64_t>(m_cacheOptions.dtype().itemsize()));
+        const std::int64_t perKey = m_config.cacheBytesPerToken(m_decoder.cacheNumbers());
         row.bytes = static_cast<std::uint64_t>(batch) * static_cast<std::uint64_t>(numKeys) *
                     static_cast<std::uint64_t>(perKey);
         if (m_report.bandwidthBytesPerSecond > 0.0)
@@ -163,7 +160,11 @@ private:
     bool skipsForMemory(DecodeKernelRow& row)
     {
         const auto freeBytes = readFreeHostMemory();
-        const std::uint64_t needed = 2 * std::max(row.bytes, kColdBytes); // and the random source
+        // And the random source of keys or values, in float32.
+        const std::int64_t rowBytes = m_decoder.cacheNumbers().rowBytes(m_config.headDim);
+        const std::uint64_t source = row.bytes / static_cast<std::uint64_t>(rowBytes) *
+                                     static_cast<std::uint64_t>(m_config.headDim) * 2;
+        const std::uint64_t needed = 2 * std::max(row.bytes, kColdBytes) + source;
         if (!freeBytes || needed <= *freeBytes)
             return false;
         row.skipReason =
@@ -186,13 +187,13 @@ private:
         input.numCopies = std::clamp<std::int64_t>(
             static_cast<std::int64_t>((kColdBytes + row.bytes - 1) / row.bytes), 1, kMostCopies);
         const at::Tensor random =
-            at::randn({row.batch, m_config.numKvHeads, numKeys, m_config.headDim}, m_cacheOptions);
+            at::randn({row.batch, m_config.numKvHeads, numKeys, m_config.headDim},
+                      m_cacheOptions.dtype(at::kFloat));
+        const BufferShape shape{row.batch, m_config.numKvHeads, m_config.headDim};
         for (at::Tensor* all : {&input.keys, &input.values}) {
-            *all = at::empty(
-                {row.batch, m_config.numKvHeads, input.numCopies * numKeys, m_config.headDim},
-                m_cacheOptions);
+            *all = allocateSlots(shape, input.numCopies * numKeys, m_cacheOptions);
             for (std::int64_t copy = 0; copy < input.numCopies; ++copy)
-                all->narrow(2, copy * numKeys, numKeys).copy_(random);
+                writeSlots(*all, copy * numKeys, random, 0, numKeys);
         }
         const auto queryType = m_decoder.device().is_cpu() ? at::kFloat : at::kBFloat16;
         input.query = at::randn({row.batch, 1, m_config.numHeads, m_config.headDim},

@@ -46,9 +46,8 @@ std::optional<DecodeStepRow> timeDecodeSteps(Decoder& decoder, MixedKVCache& cac
     }
     DecodeStepRow row = decodeRow(cached, timed);
     row.weightBytes = decoder.activeWeightBytes();
-    row.cacheBytes = kvBytes(config, std::max<std::int64_t>(1, cached),
-                             static_cast<std::int64_t>(cache.options().dtype().itemsize()))
-                         .total();
+    row.cacheBytes =
+        kvBytes(config, std::max<std::int64_t>(1, cached), decoder.cacheNumbers()).total();
     if (options.bytesPerSecond > 0.0)
         row.floorSeconds =
             static_cast<double>(row.weightBytes + row.cacheBytes) / options.bytesPerSecond;

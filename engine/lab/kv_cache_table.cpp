@@ -36,14 +36,15 @@ void check(const KVCacheDescription& description, std::int64_t tokens)
     requirePositive(std::ssize(description.windows), "number of layers");
     requirePositive(description.numKvHeads, "number of key/value heads");
     requirePositive(description.headDim, "head dim");
-    requirePositive(description.bytesPerElement, "element size");
+    requirePositive(description.numbers.elementBytes, "element size");
     requirePositive(description.batch, "batch");
     requirePositive(tokens, "length");
     for (const std::int64_t window : description.windows)
         if (window < 0)
             requirePositive(window, "window");
     checkedProduct({2, description.batch, description.numKvHeads, description.headDim,
-                    description.bytesPerElement, std::ssize(description.windows), tokens});
+                    description.numbers.elementBytes + description.numbers.scaleBytes,
+                    std::ssize(description.windows), tokens});
 }
 
 } // namespace

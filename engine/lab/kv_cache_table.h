@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/base/cache_numbers.h"
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,13 +17,13 @@ struct KVCacheDescription
                                          128, 0, 128, 0, 128, 0}; ///< per layer W, 0: global
     std::int64_t numKvHeads = 4;
     std::int64_t headDim = 96;
-    std::int64_t bytesPerElement = 2;
+    CacheNumbers numbers;
     std::int64_t batch = 1;
 
     /// Keys and values of one position in one layer, all of the batch.
     std::int64_t bytesPerTokenPerLayer() const
     {
-        return 2 * batch * numKvHeads * headDim * bytesPerElement;
+        return 2 * batch * numKvHeads * numbers.rowBytes(headDim);
     }
 };
 

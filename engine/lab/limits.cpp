@@ -18,7 +18,7 @@ void checkMachine(const MachineSpeed& machine)
 
 void setMemory(const ModelConfig& config, const LimitsRequest& request, LimitsRow& row)
 {
-    const KVBytes cache = kvBytes(config, row.tokens, request.cacheElementBytes);
+    const KVBytes cache = kvBytes(config, row.tokens, request.cache);
     row.globalCacheBytes = cache.global;
     row.windowedCacheBytes = cache.windowed;
     row.cacheBytes = cache.total();
@@ -26,7 +26,7 @@ void setMemory(const ModelConfig& config, const LimitsRequest& request, LimitsRo
     row.unsharedCacheBytes = cache.unshared;
     row.allLogitsBytes = allLogitsBytes(config, row.tokens, request.logitElementBytes);
     row.scoresBytes = scoresBytes(config, row.tokens, request.logitElementBytes);
-    row.concatenationBytes = concatenationBytes(config, row.tokens, request.cacheElementBytes);
+    row.concatenationBytes = concatenationBytes(config, row.tokens, request.cache);
 }
 
 void setPrefill(const ModelConfig& config, LimitsRow& row)
@@ -44,7 +44,7 @@ void setPrefill(const ModelConfig& config, LimitsRow& row)
 void setDecode(const ModelConfig& config, const LimitsRequest& request, LimitsRow& row)
 {
     const DecodeCost step =
-        decodeCost(config, row.tokens, request.weights.perDecodeStep, request.cacheElementBytes);
+        decodeCost(config, row.tokens, request.weights.perDecodeStep, request.cache);
     row.decodeBytes = step.bytes();
     row.decodeFlops = step.flops;
     row.decodeIntensity = step.intensity();
@@ -55,8 +55,7 @@ void setDecode(const ModelConfig& config, const LimitsRequest& request, LimitsRo
 BudgetFit budgetFit(const ModelConfig& config, const LimitsRequest& request)
 {
     const std::uint64_t weights = request.countsWeights ? request.weights.total : 0;
-    const ContextFit fit =
-        longestContext(config, *request.budgetBytes, weights, request.cacheElementBytes);
+    const ContextFit fit = longestContext(config, *request.budgetBytes, weights, request.cache);
     return {.budgetBytes = *request.budgetBytes,
             .countsWeights = request.countsWeights,
             .weightsFit = fit.weightsFit,
@@ -84,10 +83,10 @@ LimitsReport describe(const ModelConfig& config, const LimitsRequest& request)
     report.extendedPositions = config.extendedPositions;
     report.weightBytes = request.weights.total;
     report.decodeWeightBytes = request.weights.perDecodeStep;
-    report.cacheElementBytes = request.cacheElementBytes;
+    report.cacheNumbers = request.cache;
     report.logitElementBytes = request.logitElementBytes;
     report.cacheBytesPerLayer =
-        static_cast<std::uint64_t>(config.cacheBytesPerToken(request.cacheElementBytes));
+        static_cast<std::uint64_t>(config.cacheBytesPerToken(request.cache));
     return report;
 }
 
@@ -109,7 +108,7 @@ LimitsReport limitsReport(const ModelConfig& config, const LimitsRequest& reques
     LimitsReport report = describe(config, request);
     report.machine = request.machine;
     report.ridge = ridge(request.machine.flopsPerSecond, request.machine.bytesPerSecond);
-    report.cacheIntensity = cacheIntensity(config, request.cacheElementBytes);
+    report.cacheIntensity = cacheIntensity(config, request.cache);
     report.crossoverTokens = crossoverTokens(config, MaskedWork::Skipped);
     report.denseMaskCrossoverTokens = crossoverTokens(config, MaskedWork::Done);
     if (request.budgetBytes)

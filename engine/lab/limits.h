@@ -13,7 +13,7 @@ namespace kvscope {
 struct LimitsRequest
 {
     WeightBytes weights;
-    std::int64_t cacheElementBytes = 2;
+    CacheNumbers cache;
     std::int64_t logitElementBytes = 2; ///< of logits and scores
     std::vector<std::int64_t> lengths;  ///< tokens
     std::optional<std::uint64_t> budgetBytes;

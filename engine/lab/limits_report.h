@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/base/cache_numbers.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -76,7 +78,7 @@ struct LimitsReport
     std::int64_t extendedPositions = 0; ///< what is advertised; 0: not stated
     std::uint64_t weightBytes = 0;
     std::uint64_t decodeWeightBytes = 0; ///< what one token reads of them
-    std::int64_t cacheElementBytes = 0;
+    CacheNumbers cacheNumbers;
     std::int64_t logitElementBytes = 0;   ///< of logits and scores
     std::uint64_t cacheBytesPerLayer = 0; ///< of one token in one layer
     std::optional<BudgetFit> budget;

@@ -54,9 +54,9 @@ std::int64_t windowedPositions(const ModelConfig& config, std::int64_t tokens)
 
 /// Whether a cache of `tokens` fits; what cannot be counted does not.
 bool fits(const ModelConfig& config, std::int64_t tokens, std::uint64_t available,
-          std::int64_t elementBytes)
+          const CacheNumbers& numbers)
 {
-    const auto perPosition = static_cast<std::uint64_t>(config.cacheBytesPerToken(elementBytes));
+    const auto perPosition = static_cast<std::uint64_t>(config.cacheBytesPerToken(numbers));
     std::uint64_t left = available / perPosition; // positions over all layers
     for (const LayerConfig& layer : config.layers) {
         const auto kept = static_cast<std::uint64_t>(keptPositions(layer, tokens));
@@ -69,10 +69,10 @@ bool fits(const ModelConfig& config, std::int64_t tokens, std::uint64_t availabl
 
 } // namespace
 
-KVBytes kvBytes(const ModelConfig& config, std::int64_t tokens, std::int64_t elementBytes)
+KVBytes kvBytes(const ModelConfig& config, std::int64_t tokens, const CacheNumbers& numbers)
 {
-    check(tokens, elementBytes);
-    const std::int64_t perPosition = config.cacheBytesPerToken(elementBytes);
+    check(tokens, numbers.elementBytes);
+    const std::int64_t perPosition = config.cacheBytesPerToken(numbers);
     // The largest of the figures, so that the others cannot overflow.
     const std::int64_t sharing = config.numHeads / config.numKvHeads;
     checkedProduct({perPosition, sharing, config.numLayers(), tokens});
@@ -85,19 +85,19 @@ KVBytes kvBytes(const ModelConfig& config, std::int64_t tokens, std::int64_t ele
 }
 
 ContextFit longestContext(const ModelConfig& config, std::uint64_t budgetBytes,
-                          std::uint64_t weightBytes, std::int64_t elementBytes)
+                          std::uint64_t weightBytes, const CacheNumbers& numbers)
 {
-    check(1, elementBytes);
+    check(1, numbers.elementBytes);
     if (weightBytes > budgetBytes)
         return {.weightsFit = false};
     const std::uint64_t available = budgetBytes - weightBytes;
-    if (fits(config, kMost, available, elementBytes))
+    if (fits(config, kMost, available, numbers))
         return {.isUnbounded = true, .tokens = kMost};
     std::int64_t fitting = 0;
     std::int64_t tooLong = kMost;
     while (tooLong - fitting > 1) {
         const std::int64_t middle = fitting + (tooLong - fitting) / 2;
-        (fits(config, middle, available, elementBytes) ? fitting : tooLong) = middle;
+        (fits(config, middle, available, numbers) ? fitting : tooLong) = middle;
     }
     return {.tokens = fitting};
 }
@@ -126,12 +126,12 @@ std::uint64_t activationBytes(const ModelConfig& config, std::int64_t tokens)
     return static_cast<std::uint64_t>(tokens) * static_cast<std::uint64_t>(floats) * sizeof(float);
 }
 
-double concatenationBytes(const ModelConfig& config, std::int64_t tokens, std::int64_t elementBytes)
+double concatenationBytes(const ModelConfig& config, std::int64_t tokens,
+                          const CacheNumbers& numbers)
 {
-    check(tokens, elementBytes);
+    check(tokens, numbers.elementBytes);
     const auto count = static_cast<double>(tokens);
-    return count * (count - 1.0) / 2.0 *
-           static_cast<double>(config.cacheBytesPerToken(elementBytes)) *
+    return count * (count - 1.0) / 2.0 * static_cast<double>(config.cacheBytesPerToken(numbers)) *
            static_cast<double>(config.numLayers());
 }
 

@@ -20,11 +20,11 @@ struct KVBytes
     std::uint64_t total() const { return global + windowed; }
 };
 
-/// 2 * Hkv * D * s for every position that a layer keeps.
+/// 2 * Hkv * D * s for every position that a layer keeps (and the scales, where there are any).
 /// Source: long-context chapter, claim one (kv_bytes); inference chapter 4.2, 4.7, and 4.4 for
 /// `unshared`.
 /// \throws ArgumentError for tokens or an element size below 1, or past 2^63 bytes
-KVBytes kvBytes(const ModelConfig& config, std::int64_t tokens, std::int64_t elementBytes);
+KVBytes kvBytes(const ModelConfig& config, std::int64_t tokens, const CacheNumbers& numbers);
 
 /// How long a context may become within a budget.
 struct ContextFit
@@ -39,7 +39,7 @@ struct ContextFit
 /// Source: long-context chapter, claim one (max_context_for_budget).
 /// \throws ArgumentError as kvBytes
 ContextFit longestContext(const ModelConfig& config, std::uint64_t budgetBytes,
-                          std::uint64_t weightBytes, std::int64_t elementBytes);
+                          std::uint64_t weightBytes, const CacheNumbers& numbers);
 
 /// V * T * s: the logits of a prefill that keeps every position's instead of the last.
 /// Source: long-context chapter, claim three, "The logits".
@@ -63,6 +63,6 @@ std::uint64_t activationBytes(const ModelConfig& config, std::int64_t tokens);
 /// Source: inference chapter 4.5 (158 TB for GPT-OSS-Lite at 128K).
 /// \throws ArgumentError as kvBytes
 double concatenationBytes(const ModelConfig& config, std::int64_t tokens,
-                          std::int64_t elementBytes);
+                          const CacheNumbers& numbers);
 
 } // namespace kvscope

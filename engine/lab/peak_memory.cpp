@@ -44,11 +44,6 @@ void requireMeasurable(const Decoder& decoder, const PeakOptions& options)
                             "(/proc/self/clear_refs), so peaks cannot be told apart");
 }
 
-std::int64_t elementBytes(const Decoder& decoder)
-{
-    return static_cast<std::int64_t>(decoder.makeCache().options().dtype().itemsize());
-}
-
 /// One run over all lengths and ways.
 class PeakRun
 {
@@ -70,7 +65,7 @@ public:
         m_report.freeBytes = readFreeHostMemory().value_or(0);
         m_report.residentBytes = readProcessMemory().resident;
         m_report.weightBytes = m_decoder.weightBytes();
-        m_report.cacheElementBytes = elementBytes(m_decoder);
+        m_report.cacheNumbers = m_decoder.cacheNumbers();
         m_report.chunkTokens = m_options.chunkTokens;
         for (const std::int64_t tokens :
              std::set<std::int64_t>(m_options.lengths.begin(), m_options.lengths.end()))
@@ -100,7 +95,7 @@ private:
         row.tokens = tokens;
         const bool isWhole = way == PrefillWay::OneShot || way == PrefillWay::Scores;
         row.chunkTokens = isWhole ? 0 : m_options.chunkTokens;
-        row.cacheBytes = kvBytes(m_decoder.config(), tokens, m_report.cacheElementBytes).total();
+        row.cacheBytes = kvBytes(m_decoder.config(), tokens, m_report.cacheNumbers).total();
         row.predictedBytes = predictedPeak(m_decoder, way, tokens, m_options.chunkTokens);
         row.skipReason = reasonToSkip(row);
         if (row.isSkipped())
@@ -195,7 +190,7 @@ std::uint64_t predictedPeak(const Decoder& decoder, PrefillWay way, std::int64_t
     const std::int64_t atOnce = isWhole ? tokens : std::min(tokens, chunkTokens);
     const std::uint64_t activations = activationBytes(config, atOnce);
     // The cache is reserved for the whole prompt, so no array is held twice.
-    std::uint64_t bytes = kvBytes(config, tokens, elementBytes(decoder)).total() + activations +
+    std::uint64_t bytes = kvBytes(config, tokens, decoder.cacheNumbers()).total() + activations +
                           std::min(activations, kMostKeptBytes);
     if (way == PrefillWay::AllLogits)
         bytes += allLogitsBytes(config, tokens, kFloat);

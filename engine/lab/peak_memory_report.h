@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/base/cache_numbers.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -55,7 +57,7 @@ struct PeakReport
     std::uint64_t freeBytes = 0;     ///< host memory before the first run; 0: not known
     std::uint64_t residentBytes = 0; ///< of the process before the first run, weights included
     std::uint64_t weightBytes = 0;
-    std::int64_t cacheElementBytes = 0;
+    CacheNumbers cacheNumbers;
     std::int64_t chunkTokens = 0;
     std::vector<PeakRow> rows;      ///< by length, then way
     std::vector<PeakGrowth> growth; ///< of ways with two lengths or more

@@ -2,6 +2,7 @@
 
 #include "engine/generate/generation.h"
 #include "engine/lab/positions_report.h"
+#include "engine/lab/positions_scheme.h"
 #include "engine/model/decoder.h"
 #include "engine/tokenizer/tokenizer.h"
 
@@ -12,9 +13,6 @@
 #include <vector>
 
 namespace kvscope {
-
-/// Rotary schemes of one report: side by side, with their difference.
-inline constexpr std::size_t kMostPositionsSchemes = 2;
 
 struct PositionsOptions
 {

@@ -24,10 +24,10 @@ std::optional<std::size_t> schemeOf(const RecordJson& event)
 
 } // namespace
 
-RecordJson scoredJson(std::size_t series, const std::string& rotary, const ScoredPositions& part)
+RecordJson scoredJson(std::size_t series, const PositionsSeries& frame, const ScoredPositions& part)
 {
     return {{"series", series},
-            {"rope", rotary},
+            {"rope", frame.rotary},
             {"first", part.firstPosition},
             {"seconds", part.seconds},
             {"nll", part.nll}};

@@ -13,8 +13,9 @@ namespace kvscope {
 
 /// The kind of a record's line that holds some losses in a row.
 inline constexpr std::string_view kPositionsKind = "chunk";
-/// Such a line. \param series  which rotary scheme: 0, 1
-RecordJson scoredJson(std::size_t series, const std::string& rotary, const ScoredPositions& part);
+/// Such a line. \param series  0, 1 \param frame  what it is measured under
+RecordJson scoredJson(std::size_t series, const PositionsSeries& frame,
+                      const ScoredPositions& part);
 /// The losses of one scheme that a resumed record holds; nothing where some are missing.
 std::optional<std::vector<double>> recordedLosses(const RunRecord& record, std::size_t series,
                                                   std::size_t numPositions);

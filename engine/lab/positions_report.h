@@ -34,10 +34,11 @@ struct PositionBin
     double perplexity() const { return std::exp(nll.mean); }
 };
 
-/// One rotary scheme over one text.
+/// One rotary scheme, or cache, over one text.
 struct PositionsSeries
 {
     std::string rotary;                 ///< as rotaryText() says it
+    std::string cacheDtype;             ///< "int8", where caches are compared; else empty
     std::int64_t trainedPositions = 0;  ///< 0: the file does not say
     std::int64_t extendedPositions = 0; ///< what the scheme aims at
     std::int64_t window = 0;            ///< of the windowed layers, the longest; 0: none has one
@@ -49,6 +50,11 @@ struct PositionsSeries
     SampleMean firstHalf; ///< over the positions of the first half
     SampleMean lastBin;
 
+    /// What tells it from the other one: "yarn x4", "plain, int8 cache".
+    std::string name() const
+    {
+        return cacheDtype.empty() ? rotary : rotary + ", " + cacheDtype + " cache";
+    }
     /// Nats by which the last bin lies above the first half.
     double rise() const { return lastBin.mean - firstHalf.mean; }
     /// Claim two of the card.

@@ -282,7 +282,7 @@ CardResult behavesResult(const CardEvidence& evidence)
                                             decimals(series.firstHalf.mean, 2) + ": " + rise +
                                             " ± " + decimals(riseReach(series), 2) + "."});
     for (std::size_t i = 1; i < report.series.size(); ++i)
-        result.notes.push_back({report.series[i].rotary,
+        result.notes.push_back({report.series[i].name(),
                                 signedDecimals(report.series[i].rise(), 2) + " nats, last bin " +
                                     decimals(report.series[i].lastBin.mean, 2) + "."});
     if (report.tokens < evidence.tokens)

@@ -40,7 +40,7 @@ void addSeries(CardPlot& plot, CardSeries series)
 CardSeries binsOf(const PositionsSeries& series, std::size_t index)
 {
     CardSeries line{
-        series.rotary, index == 0 ? CardTone::Main : CardTone::Second, CardStyle::Marks, {}};
+        series.name(), index == 0 ? CardTone::Main : CardTone::Second, CardStyle::Marks, {}};
     for (const PositionBin& bin : series.bins)
         line.points.push_back({static_cast<double>(bin.first + bin.end) / 2.0, bin.nll.mean,
                                bin.nll.low, bin.nll.high});

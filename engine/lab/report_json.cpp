@@ -29,6 +29,7 @@ RecordJson seriesJson(const PositionsSeries& series, Losses losses)
 {
     RecordJson json = {
         {"rope", series.rotary},
+        {"cache_dtype", series.cacheDtype.empty() ? RecordJson() : RecordJson(series.cacheDtype)},
         {"trained_positions", series.trainedPositions},
         {"extended_positions", series.extendedPositions},
         {"window", series.window},
@@ -194,7 +195,8 @@ RecordJson peakJson(const PeakReport& report)
                        {"free_bytes", report.freeBytes},
                        {"resident_bytes", report.residentBytes},
                        {"weight_bytes", report.weightBytes},
-                       {"cache_bytes_per_element", report.cacheElementBytes},
+                       {"cache_bytes_per_element", report.cacheNumbers.elementBytes},
+                       {"cache_scale_bytes", report.cacheNumbers.scaleBytes},
                        {"chunk", report.chunkTokens},
                        {"rows", RecordJson::array()},
                        {"growth", RecordJson::array()}};

@@ -68,6 +68,8 @@ PositionsSeries seriesFrom(const RecordJson& json)
 {
     PositionsSeries series;
     series.rotary = strictText(json, "rope", kMostText);
+    if (json.contains("cache_dtype") && !json["cache_dtype"].is_null()) // not in older records
+        series.cacheDtype = strictText(json, "cache_dtype", kMostText);
     series.trainedPositions = strictCount(json, "trained_positions");
     series.extendedPositions = strictCount(json, "extended_positions");
     series.window = strictCount(json, "window");
@@ -205,7 +207,9 @@ PeakReport peakFrom(const RecordJson& json)
     report.freeBytes = static_cast<std::uint64_t>(strictCount(json, "free_bytes"));
     report.residentBytes = static_cast<std::uint64_t>(strictCount(json, "resident_bytes"));
     report.weightBytes = static_cast<std::uint64_t>(strictCount(json, "weight_bytes"));
-    report.cacheElementBytes = strictCount(json, "cache_bytes_per_element");
+    report.cacheNumbers = strictCount(json, "cache_bytes_per_element");
+    if (json.contains("cache_scale_bytes")) // not in older records
+        report.cacheNumbers.scaleBytes = strictCount(json, "cache_scale_bytes");
     report.chunkTokens = strictCount(json, "chunk");
     report.rows = listFrom(json, "rows", peakRowFrom);
     for (const RecordJson& growth : strictList(json, "growth", kNumPrefillWays))

@@ -219,12 +219,12 @@ private:
     std::stop_token m_stop;
 };
 
-LimitsReport limitsOf(const Checkpoint& checkpoint, std::int64_t tokens,
-                      std::int64_t cacheElementBytes, std::uint64_t budgetBytes)
+LimitsReport limitsOf(const Checkpoint& checkpoint, std::int64_t tokens, const CacheNumbers& cache,
+                      std::uint64_t budgetBytes)
 {
     LimitsRequest request;
     request.weights = weightBytesOf(checkpoint);
-    request.cacheElementBytes = cacheElementBytes;
+    request.cache = cache;
     request.lengths = {tokens};
     if (budgetBytes > 0)
         request.budgetBytes = budgetBytes;
@@ -256,7 +256,7 @@ std::int64_t usualCardTokens(const ModelConfig& config, bool isQuick)
 }
 
 CardEvidence cardSubject(const Checkpoint& checkpoint, const CardRunOptions& options,
-                         std::int64_t cacheElementBytes, std::uint64_t budgetBytes)
+                         const CacheNumbers& cache, std::uint64_t budgetBytes)
 {
     const ModelConfig& config = checkpoint.config;
     const std::string file = lastName(checkpoint.path);
@@ -266,7 +266,7 @@ CardEvidence cardSubject(const Checkpoint& checkpoint, const CardRunOptions& opt
         options.tokens > 0 ? options.tokens : usualCardTokens(config, options.isQuick);
     evidence.limitSeconds = options.limitSeconds;
     evidence.trainedPositions = config.trainedPositions;
-    evidence.limits = limitsOf(checkpoint, evidence.tokens, cacheElementBytes, budgetBytes);
+    evidence.limits = limitsOf(checkpoint, evidence.tokens, cache, budgetBytes);
     evidence.facts = {{"File", file}, {"Hash", modelHash(checkpoint)}, {"Model", summary(config)}};
     return evidence;
 }

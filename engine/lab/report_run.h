@@ -42,10 +42,10 @@ std::vector<std::int64_t> cardLengths(const CardRunOptions& options, std::int64_
 
 /// Model, length, the arithmetic against a budget, and the file's facts: what a card says before
 /// anything is measured.
-/// \param cacheElementBytes  of a cached element
+/// \param cache  what its keys and values are stored as
 /// \param budgetBytes  for weights and cache together; 0: not known
 CardEvidence cardSubject(const Checkpoint& checkpoint, const CardRunOptions& options,
-                         std::int64_t cacheElementBytes, std::uint64_t budgetBytes);
+                         const CacheNumbers& cache, std::uint64_t budgetBytes);
 /// "Made: kvscope 0.1, 2026-11-30".
 CardNote madeNote(const std::string& version);
 

@@ -166,10 +166,7 @@ RunHeader runHeader(const Decoder& decoder)
     header.device = decoder.device().str();
     header.machine = machineText(decoder.device());
     header.compute = decoder.computeDescription();
-    const auto cacheType = decoder.makeCache().options().dtype();
-    header.cacheDtype = cacheType == at::kFloat      ? "float32"
-                        : cacheType == at::kBFloat16 ? "bfloat16"
-                                                     : "float16";
+    header.cacheDtype = decoder.cacheTypeName();
     header.rotary = rotaryText(decoder.config());
     header.threads = at::get_num_threads();
     return header;

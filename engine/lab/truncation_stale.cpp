@@ -1,4 +1,5 @@
 #include "engine/base/units.h"
+#include "engine/cache/int8_rows.h"
 #include "engine/kernels/elementwise.h"
 #include "engine/lab/truncation.h"
 #include "engine/model/rotary.h"
@@ -34,8 +35,8 @@ KeysAndValues joined(const KVView& view)
     std::vector<at::Tensor> keys;
     std::vector<at::Tensor> values;
     for (std::size_t i = 0; i < view.numSegments; ++i) {
-        keys.push_back(view.segments[i].keys);
-        values.push_back(view.segments[i].values);
+        keys.push_back(cachedNumbers(view.segments[i].keys, at::kFloat));
+        values.push_back(cachedNumbers(view.segments[i].values, at::kFloat));
     }
     return {at::cat(keys, 2), at::cat(values, 2)};
 }

@@ -2,6 +2,7 @@
 
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
+#include "engine/cache/int8_rows.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/cuda_backend.h"
 #include "engine/kernels/elementwise.h"
@@ -51,13 +52,23 @@ ComputeType resolvedType(const Checkpoint& checkpoint, ComputeType asked)
     return allFloat ? ComputeType::Float32 : ComputeType::Auto;
 }
 
-at::ScalarType cacheScalarType(ComputeType cache, ComputeType compute)
+at::ScalarType cacheScalarType(CacheType cache, ComputeType compute)
 {
-    if (cache == ComputeType::Auto)
-        cache = compute;
-    return cache == ComputeType::Float32   ? at::kFloat
-           : cache == ComputeType::Float16 ? at::kHalf
-                                           : at::kBFloat16;
+    switch (cache) {
+    case CacheType::Auto:
+        return compute == ComputeType::Float32   ? at::kFloat
+               : compute == ComputeType::Float16 ? at::kHalf
+                                                 : at::kBFloat16;
+    case CacheType::Float32:
+        return at::kFloat;
+    case CacheType::BFloat16:
+        return at::kBFloat16;
+    case CacheType::Float16:
+        return at::kHalf;
+    case CacheType::Int8:
+        return at::kChar;
+    }
+    return at::kBFloat16;
 }
 
 /// Gives a staged chunk back unless it was committed.
@@ -413,9 +424,7 @@ at::Device Decoder::device() const
 
 std::string Decoder::computeDescription() const
 {
-    const std::string cache = m_impl->cacheType == at::kFloat      ? "float32"
-                              : m_impl->cacheType == at::kBFloat16 ? "bfloat16"
-                                                                   : "float16";
+    const std::string cache = cacheTypeName();
     std::string weights = m_impl->checkpoint->storageSummary() + " weights";
     if (m_impl->compute == ComputeType::BFloat16)
         weights = "bfloat16 weights";
@@ -424,6 +433,17 @@ std::string Decoder::computeDescription() const
     const std::string changed = ablationText(*m_impl->checkpoint);
     return weights + (m_impl->compute == ComputeType::Float32 ? ", float32 arithmetic, " : ", ") +
            cache + " cache" + (changed.empty() ? "" : ", " + changed);
+}
+
+std::string Decoder::cacheTypeName() const
+{
+    return kvscope::cacheTypeName(m_impl->cacheType);
+}
+
+CacheNumbers Decoder::cacheNumbers() const
+{
+    static_assert(cacheNumbersOf("int8").scaleBytes == kScaleBytes);
+    return cacheNumbersOf(cacheTypeName());
 }
 
 std::uint64_t Decoder::weightBytes() const

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/base/cache_numbers.h"
 #include "engine/cache/mixed_kv_cache.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/kernels/weight_matrix.h"
@@ -22,12 +23,20 @@ enum class ComputeType {
     Float16,
 };
 
+/// What keys and values are stored as.
+enum class CacheType {
+    Auto, ///< as computed; bfloat16 where that is Auto too
+    Float32,
+    BFloat16,
+    Float16,
+    Int8, ///< with a scale for each head and position: engine/cache/int8_rows.h
+};
+
 struct DecoderOptions
 {
     std::string device = "cpu"; ///< "cpu", "cuda", "cuda:1"
     ComputeType computeType = ComputeType::Auto;
-    ComputeType cacheType =
-        ComputeType::Auto; ///< Auto: as computed; bfloat16 where that is Auto too
+    CacheType cacheType = CacheType::Auto;
     std::function<void(std::uint64_t done, std::uint64_t total)>
         progress;         ///< weight bytes; loading thread
     std::stop_token stop; ///< a load that is stopped throws Stopped
@@ -86,6 +95,9 @@ public:
     at::Device device() const;
     /// "bfloat16", "Q4_1 with float32 sums": what products run in, for the status bar and records.
     std::string computeDescription() const;
+    /// "bfloat16", "int8": what keys and values are stored as.
+    std::string cacheTypeName() const;
+    CacheNumbers cacheNumbers() const;
     /// Bytes of weights in memory.
     std::uint64_t weightBytes() const;
     /// Bytes of weights that one decode step at batch 1 reads: all but the unvisited experts and

@@ -199,9 +199,8 @@ ExperimentReport runCard(ExperimentContext& context, const CardExperiment& exper
 {
     OpenModel& model = context.model();
     const CardRunOptions options = optionsOf(model, experiment, context.request().seed);
-    const bool isFloat = model.context->cache().options().dtype().itemsize() == 4;
-    CardEvidence evidence =
-        cardSubject(*model.checkpoint, options, isFloat ? 4 : 2, memoryBudget(model, 0.0));
+    CardEvidence evidence = cardSubject(*model.checkpoint, options, model.decoder->cacheNumbers(),
+                                        memoryBudget(model, 0.0));
     evidence.command = commandOf(model, context.request());
     context.begin(*model.decoder, std::nullopt);
     if (reasonToSkip(*model.decoder, evidence.tokens, options.chunkTokens).empty())

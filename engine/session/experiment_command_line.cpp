@@ -1,7 +1,6 @@
 #include "engine/session/experiment_command_line.h"
 
 #include "engine/base/errors.h"
-#include "engine/lab/positions.h"
 
 #include <array>
 #include <sstream>
@@ -66,7 +65,14 @@ void add(CommandLine& line, const OpenRequest& opened, const LimitsExperiment& l
 void add(CommandLine& line, const OpenRequest& opened, const PositionsExperiment& positions)
 {
     addText(line, positions.text);
-    const auto rotaries = rotariesOf(opened, positions);
+    for (const std::string& dtype : positions.cacheDtypes)
+        line.option("--cache-dtype", dtype.empty() ? opened.cacheDtype : dtype);
+    std::vector<std::string> rotaries = positions.rotaries;
+    if (rotaries.empty())
+        rotaries.emplace_back();
+    for (std::string& rotary : rotaries)
+        if (rotary.empty())
+            rotary = opened.rotary;
     if (rotaries.size() > 1 || !rotaries.front().empty())
         for (const std::string& rotary : rotaries)
             line.option("--rope", rotary);
@@ -178,18 +184,17 @@ std::string experimentName(const Experiment& experiment)
     return kNames.at(experiment.index());
 }
 
-std::vector<std::string> rotariesOf(const OpenRequest& opened,
-                                    const PositionsExperiment& experiment)
+std::vector<PositionsScheme> schemesOf(const OpenRequest& opened,
+                                       const PositionsExperiment& experiment)
 {
-    if (experiment.rotaries.size() > kMostPositionsSchemes)
-        throw ArgumentError("at most two rotary schemes are compared");
-    std::vector<std::string> rotaries = experiment.rotaries;
-    if (rotaries.empty())
-        rotaries.emplace_back();
-    for (std::string& rotary : rotaries)
-        if (rotary.empty())
-            rotary = opened.rotary;
-    return rotaries;
+    auto schemes = positionsSchemes(experiment.rotaries, experiment.cacheDtypes);
+    for (PositionsScheme& scheme : schemes) {
+        if (scheme.rotary.empty())
+            scheme.rotary = opened.rotary;
+        if (!experiment.cacheDtypes.empty() && scheme.cacheDtype.empty())
+            scheme.cacheDtype = opened.cacheDtype;
+    }
+    return schemes;
 }
 
 std::string experimentCommandLine(const OpenRequest& opened, const ExperimentRequest& request)
@@ -201,7 +206,9 @@ std::string experimentCommandLine(const OpenRequest& opened, const ExperimentReq
         line.option("--device", opened.device);
     if (opened.dtype != "auto")
         line.option("--dtype", opened.dtype);
-    if (opened.cacheDtype != "auto")
+    const auto* positions = std::get_if<PositionsExperiment>(&request.experiment);
+    const bool hasOwnCaches = positions != nullptr && !positions->cacheDtypes.empty();
+    if (opened.cacheDtype != "auto" && !hasOwnCaches)
         line.option("--cache-dtype", opened.cacheDtype);
     if (!opened.tokenizerFile.empty())
         line.option("--tokenizer", opened.tokenizerFile);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/lab/positions_scheme.h"
 #include "engine/session/experiment_request.h"
 #include "engine/session/session.h"
 
@@ -13,9 +14,10 @@ namespace kvscope {
 /// POSIX shell.
 std::string experimentCommandLine(const OpenRequest& opened, const ExperimentRequest& request);
 
-/// The rotations that are run, as a record's settings name them: "" is the file's own.
-std::vector<std::string> rotariesOf(const OpenRequest& opened,
-                                    const PositionsExperiment& experiment);
+/// What is run: the rotations as a record's settings name them ("" is the file's own), and the
+/// caches where two are compared. \throws ArgumentError as positionsSchemes()
+std::vector<PositionsScheme> schemesOf(const OpenRequest& opened,
+                                       const PositionsExperiment& experiment);
 
 /// "a b" as 'a b'; plain words as they are.
 std::string shellWord(const std::string& word);

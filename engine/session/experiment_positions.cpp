@@ -15,19 +15,20 @@
 namespace kvscope {
 namespace {
 
-/// The rotary schemes of a text, one after the other.
+/// The schemes of a text, one after the other.
 class PositionsRun
 {
 public:
     PositionsRun(ExperimentContext& context, const PositionsExperiment& experiment)
         : m_context(context)
-        , m_rotaries(rotariesOf(context.model().opened, experiment))
+        , m_schemes(schemesOf(context.model().opened, experiment))
+        , m_comparesCaches(experiment.cacheDtypes.size() == 2)
     {
         m_options.chunkTokens = experiment.chunkTokens;
         m_options.numBins = experiment.numBins;
         m_options.isWhole = experiment.isWhole;
-        for (const std::string& rotary : m_rotaries) // a wrong second one is told before the first
-            withRotary(context.model().checkpoint, rotary);
+        for (const PositionsScheme& scheme : m_schemes) // a wrong one is told before the first runs
+            withRotary(context.model().checkpoint, scheme.rotary);
         m_ids = experimentIds(context.model(), experiment.text);
     }
 
@@ -35,12 +36,13 @@ public:
     {
         const OpenModel& model = m_context.model();
         requirePositionsRunnable(*model.decoder, std::ssize(m_ids));
-        m_context.planCache(cacheBytesNeeded(model.context->cache(), std::ssize(m_ids)));
-        for (std::size_t i = 0; i < m_rotaries.size(); ++i) {
-            // The open model's own scheme needs no second decoder.
-            const auto other = m_rotaries[i] == model.opened.rotary
-                                   ? nullptr
-                                   : decoderWithRotary(model, m_rotaries[i], m_context.stop());
+        std::uint64_t cacheBytes = 0;
+        for (const PositionsScheme& scheme : m_schemes)
+            cacheBytes = std::max(cacheBytes, cacheBytesNeeded(cacheFor(model, scheme.cacheDtype),
+                                                               std::ssize(m_ids)));
+        m_context.planCache(cacheBytes);
+        for (std::size_t i = 0; i < m_schemes.size(); ++i) {
+            const auto other = otherDecoder(m_schemes[i]);
             Decoder& decoder = other ? *other : *model.decoder;
             if (i == 0)
                 m_context.begin(decoder, settings());
@@ -50,20 +52,44 @@ public:
     }
 
 private:
+    /// Null where the open model's is the one.
+    std::unique_ptr<Decoder> otherDecoder(const PositionsScheme& scheme) const
+    {
+        OpenRequest opened = m_context.model().opened;
+        const bool isOpenOnes =
+            scheme.rotary == opened.rotary &&
+            (scheme.cacheDtype.empty() || scheme.cacheDtype == opened.cacheDtype);
+        if (isOpenOnes)
+            return nullptr;
+        opened.rotary = scheme.rotary;
+        if (!scheme.cacheDtype.empty())
+            opened.cacheDtype = scheme.cacheDtype;
+        return anotherDecoder(m_context.model(), opened, m_context.stop());
+    }
+
     RecordJson settings() const
     {
-        return {{"length", m_ids.size()},
-                {"ids_hash", idsHash(m_ids)},
-                {"chunk", m_options.chunkTokens},
-                {"whole", m_options.isWhole},
-                {"ropes", m_rotaries}};
+        RecordJson rotaries = RecordJson::array();
+        for (const PositionsScheme& scheme : m_schemes)
+            rotaries.push_back(scheme.rotary);
+        RecordJson json = {{"length", m_ids.size()},
+                           {"ids_hash", idsHash(m_ids)},
+                           {"chunk", m_options.chunkTokens},
+                           {"whole", m_options.isWhole},
+                           {"ropes", rotaries}};
+        if (m_comparesCaches)
+            for (const PositionsScheme& scheme : m_schemes)
+                json["cache_dtypes"].push_back(scheme.cacheDtype);
+        return json;
     }
 
     PositionsSeries scheme(Decoder& decoder, std::size_t index)
     {
         const ModelConfig& config = decoder.config();
-        const PositionsSeries frame = positionsSeries(config, {}, m_options);
-        m_context.emit(PositionsBegun{index, std::ssize(m_ids), frame.rotary,
+        PositionsSeries frame = positionsSeries(config, {}, m_options);
+        if (m_comparesCaches)
+            frame.cacheDtype = decoder.cacheTypeName();
+        m_context.emit(PositionsBegun{index, std::ssize(m_ids), frame.name(),
                                       frame.trainedPositions, frame.extendedPositions,
                                       frame.window});
         if (m_context.record() != nullptr)
@@ -71,35 +97,37 @@ private:
                 m_context.emit(PositionsScored{index, {0, *nll, 0.0}});
                 PositionsSeries series = positionsSeries(config, std::move(*nll), m_options);
                 series.seconds = recordedSeconds(*m_context.record(), index);
+                series.cacheDtype = frame.cacheDtype;
                 return series;
             }
         const double away = m_context.secondsAway();
-        PositionsSeries series = measurePositions(decoder, m_ids, m_options,
-                                                  observer(index, frame.rotary), m_context.stop());
+        PositionsSeries series =
+            measurePositions(decoder, m_ids, m_options, observer(index, frame), m_context.stop());
         series.seconds = std::max(0.0, series.seconds - (m_context.secondsAway() - away));
+        series.cacheDtype = frame.cacheDtype;
         m_context.model().timedScoring.add(config, std::ssize(m_ids), series.seconds);
         return series;
     }
 
-    PositionsObserver observer(std::size_t index, const std::string& rotary)
+    PositionsObserver observer(std::size_t index, const PositionsSeries& frame)
     {
         PositionsObserver observer;
-        observer.scored = [this, index, rotary](const ScoredPositions& part) {
-            m_context.append(kPositionsKind, scoredJson(index, rotary, part));
+        observer.scored = [this, index, frame](const ScoredPositions& part) {
+            m_context.append(kPositionsKind, scoredJson(index, frame, part));
             m_context.emit(PositionsScored{index, part});
         };
         observer.stepped = [this](const MixedKVCache& cache) { m_context.showCache(cache); };
-        observer.progressed = [this, index, rotary](const PrefillProgress& progress) {
+        observer.progressed = [this, index, name = frame.name()](const PrefillProgress& progress) {
             // The schemes to come take as long as this one.
             const double whole = progress.secondsElapsed + progress.secondsLeft;
-            const double count = static_cast<double>(m_rotaries.size());
+            const double count = static_cast<double>(m_schemes.size());
             const double left =
                 progress.secondsLeft + whole * (count - 1.0 - static_cast<double>(index));
             const double share = (static_cast<double>(index) +
                                   (whole > 0.0 ? progress.secondsElapsed / whole : 1.0)) /
                                  count;
             m_context.tell(share, left,
-                           rotary + ": " + formatCount(progress.doneTokens) + " of " +
+                           name + ": " + formatCount(progress.doneTokens) + " of " +
                                formatCount(progress.totalTokens) + " tokens");
             m_context.between();
         };
@@ -107,7 +135,8 @@ private:
     }
 
     ExperimentContext& m_context;
-    std::vector<std::string> m_rotaries;
+    std::vector<PositionsScheme> m_schemes;
+    bool m_comparesCaches; ///< else rotations, or nothing
     PositionsOptions m_options;
     std::vector<TokenId> m_ids;
     std::vector<PositionsSeries> m_series;

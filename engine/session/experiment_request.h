@@ -28,7 +28,7 @@ struct LimitsExperiment
     bool operator==(const LimitsExperiment&) const = default;
 };
 
-/// Loss by position, under one or two rotary schemes.
+/// Loss by position, under one or two rotary schemes or with one or two kinds of cache.
 struct PositionsExperiment
 {
     LabText text;
@@ -36,6 +36,7 @@ struct PositionsExperiment
     std::int64_t numBins = 0;          ///< of equal width; 0: doubling, the last octave halved
     bool isWhole = false;              ///< see PositionsOptions
     std::vector<std::string> rotaries; ///< at most two, "" being the open model's; none: its own
+    std::vector<std::string> cacheDtypes{}; ///< as rotaries: "int8"
 
     bool operator==(const PositionsExperiment&) const = default;
 };

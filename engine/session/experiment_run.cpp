@@ -2,6 +2,7 @@
 
 #include "engine/base/memory_reading.h"
 #include "engine/base/units.h"
+#include "engine/cache/int8_rows.h"
 #include "engine/lab/latency.h"
 #include "engine/lab/limits.h"
 #include "engine/lab/report_json.h"
@@ -71,10 +72,11 @@ std::uint64_t memoryBudget(const OpenModel& model, double budgetGib)
 LimitsReport limitsOf(const OpenModel& model, const LimitsExperiment& experiment)
 {
     const ModelConfig& config = model.decoder->config();
-    const bool isFloat = model.context->cache().options().dtype().itemsize() == 4;
+    const CacheNumbers cache = model.decoder->cacheNumbers();
+    const bool isFloat = cache.elementBytes == 4;
     LimitsRequest request;
     request.weights = weightBytesOf(*model.checkpoint);
-    request.cacheElementBytes = isFloat ? 4 : 2;
+    request.cache = cache;
     // Activations, and so logits, are float32 on the CPU whatever is stored.
     request.logitElementBytes = isFloat || model.decoder->device().is_cpu() ? 4 : 2;
     request.lengths = experiment.lengths.empty() ? usualLengths(config) : experiment.lengths;
@@ -176,15 +178,25 @@ ExperimentReport runUse(ExperimentContext& context, const UseExperiment& experim
     return std::make_shared<const UseReport>(std::move(report));
 }
 
-std::unique_ptr<Decoder> decoderWithRotary(const OpenModel& model, const std::string& rotary,
-                                           std::stop_token stop)
+std::unique_ptr<Decoder> anotherDecoder(const OpenModel& model, const OpenRequest& opened,
+                                        std::stop_token stop)
 {
     DecoderOptions options;
-    options.device = model.opened.device;
-    options.computeType = computeTypeFrom(model.opened.dtype);
-    options.cacheType = computeTypeFrom(model.opened.cacheDtype);
+    options.device = opened.device;
+    options.computeType = computeTypeFrom(opened.dtype);
+    options.cacheType = cacheTypeFrom(opened.cacheDtype);
     options.stop = std::move(stop);
-    return std::make_unique<Decoder>(withRotary(model.checkpoint, rotary), options);
+    const bool turnsAlike = opened.rotary == model.opened.rotary; // the open checkpoint has it
+    return std::make_unique<Decoder>(
+        turnsAlike ? model.checkpoint : withRotary(model.checkpoint, opened.rotary), options);
+}
+
+MixedKVCache cacheFor(const OpenModel& model, const std::string& cacheDtype)
+{
+    MixedKVCache own = model.decoder->makeCache();
+    if (cacheDtype.empty() || cacheDtype == model.opened.cacheDtype)
+        return own;
+    return {own.shape(), own.options().dtype(cacheTypeNamed(cacheDtype))};
 }
 
 } // namespace kvscope

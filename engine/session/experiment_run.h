@@ -49,10 +49,13 @@ std::uint64_t memoryBudget(const OpenModel& model, double budgetGib);
 /// The report of LimitsExperiment on the open model; also its plan, as it costs nothing.
 LimitsReport limitsOf(const OpenModel& model, const LimitsExperiment& experiment);
 
-/// Another decoder of the open model's file, rotated otherwise. Weights that are used where they
-/// lie in the file are not held twice.
+/// Another decoder of the open model's file, with device, numbers, cache and rotation as `opened`
+/// has them. Weights that are used where they lie in the file are not held twice.
 /// \throws ArgumentError for a rotation that this model cannot have; MemoryError, Stopped
-std::unique_ptr<Decoder> decoderWithRotary(const OpenModel& model, const std::string& rotary,
-                                           std::stop_token stop);
+std::unique_ptr<Decoder> anotherDecoder(const OpenModel& model, const OpenRequest& opened,
+                                        std::stop_token stop);
+
+/// An empty cache of the open model, of another kind where cacheDtype names one ("int8").
+MixedKVCache cacheFor(const OpenModel& model, const std::string& cacheDtype);
 
 } // namespace kvscope

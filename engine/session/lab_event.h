@@ -77,7 +77,7 @@ struct PositionsBegun
 {
     std::size_t series = 0;             ///< 0, 1
     std::int64_t tokens = 0;            ///< of the text
-    std::string rotary;                 ///< as rotaryText() says it
+    std::string name;                   ///< as PositionsSeries::name()
     std::int64_t trainedPositions = 0;  ///< 0: the file does not say
     std::int64_t extendedPositions = 0; ///< 0: the file does not say
     std::int64_t window = 0;            ///< of the windowed layers, the longest; 0: none has one

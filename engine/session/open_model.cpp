@@ -35,6 +35,22 @@ ComputeType computeTypeFrom(const std::string& name)
     throw ArgumentError("dtype '" + name + "' is not one of auto, float32, bfloat16, float16");
 }
 
+CacheType cacheTypeFrom(const std::string& name)
+{
+    if (name == "auto")
+        return CacheType::Auto;
+    if (name == "float32")
+        return CacheType::Float32;
+    if (name == "bfloat16")
+        return CacheType::BFloat16;
+    if (name == "float16")
+        return CacheType::Float16;
+    if (name == "int8")
+        return CacheType::Int8;
+    throw ArgumentError("cache dtype '" + name +
+                        "' is not one of auto, float32, bfloat16, float16, int8");
+}
+
 std::unique_ptr<const Tokenizer> tokenizerFor(const Checkpoint& checkpoint,
                                               const std::string& tokenizerFile)
 {
@@ -90,7 +106,7 @@ OpenModel openModel(const OpenRequest& request,
     DecoderOptions options;
     options.device = request.device;
     options.computeType = computeTypeFrom(request.dtype);
-    options.cacheType = computeTypeFrom(request.cacheDtype);
+    options.cacheType = cacheTypeFrom(request.cacheDtype);
     options.progress = std::move(progress);
     options.stop = std::move(stop);
     model.decoder = std::make_unique<Decoder>(model.checkpoint, options);
@@ -135,11 +151,10 @@ ModelDescription describe(const OpenModel& model)
     for (const auto& file : model.checkpoint->files)
         text.fileBytes += file->sizeBytes();
     text.canChat = model.prompter.has_value();
-    const auto elementBytes =
-        static_cast<std::int64_t>(model.context->cache().options().dtype().itemsize());
+    const std::int64_t bytesPerToken = config.cacheBytesPerToken(model.decoder->cacheNumbers());
     for (const LayerConfig& layer : config.layers)
         text.layers.push_back({layer.kind == LayerKind::Windowed, layer.window, layer.hasSink,
-                               layer.identityPairs, config.cacheBytesPerToken(elementBytes)});
+                               layer.identityPairs, bytesPerToken});
     text.warnings = model.warnings;
     return text;
 }

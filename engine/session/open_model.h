@@ -39,6 +39,8 @@ struct OpenModel
 
 /// "auto", "float32", "bfloat16", "float16". \throws ArgumentError
 ComputeType computeTypeFrom(const std::string& name);
+/// "auto", "float32", "bfloat16", "float16" or "int8". \throws ArgumentError for another name
+CacheType cacheTypeFrom(const std::string& name);
 
 /// The tokenizer a request asks for: its file, else the checkpoint's. Null where there is none.
 /// \throws TokenizerError where one was named or is there and cannot be used

@@ -128,15 +128,15 @@ std::string positionsText(const ModelConfig& config)
 
 std::string cacheText(const OpenPreview& preview)
 {
-    const auto at = [&](std::int64_t length, std::int64_t bytes) {
-        return formatBytes(cacheBytesAt(preview, length, bytes));
+    const auto at = [&](std::int64_t length, const CacheNumbers& numbers) {
+        return formatBytes(cacheBytesAt(preview, length, numbers));
     };
     // What another position adds once the windows are full.
     std::int64_t global = 0;
     for (const PreviewLayers& group : preview.layers)
         global += group.isWindowed ? 0 : group.count;
     std::string text =
-        formatBytes(static_cast<std::uint64_t>(global * preview.elementsPerToken * 2)) +
+        formatBytes(static_cast<std::uint64_t>(global) * cacheBytesPerToken(preview, 2)) +
         " per token";
     if (preview.extendedPositions > 0)
         text += ", " + at(preview.extendedPositions, 2) + " at " +
@@ -170,7 +170,8 @@ void describeModel(OpenPreview& preview, const Checkpoint& checkpoint, const Mod
     preview.trainedPositions = config.trainedPositions;
     preview.extendedPositions = config.extendedPositions;
     preview.layers = layerGroups(config);
-    preview.elementsPerToken = config.cacheBytesPerToken(1);
+    preview.rowsPerToken = 2 * config.numKvHeads;
+    preview.headDim = config.headDim;
     preview.dtypes = dtypeChoices(checkpoint);
     preview.storedWeightBytes = checkpoint.weightBytes();
     preview.workBytes = workingRoom(config);

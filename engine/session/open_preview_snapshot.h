@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/base/cache_numbers.h"
 #include "engine/base/check_entry.h"
 
 #include <algorithm>
@@ -69,7 +70,8 @@ struct OpenPreview
     std::int64_t trainedPositions = 0;
     std::int64_t extendedPositions = 0; ///< with the rotary scheme in force; 0: not stated
     std::vector<PreviewLayers> layers;
-    std::int64_t elementsPerToken = 0; ///< of keys and values in one layer: 2 * Hkv * D
+    std::int64_t rowsPerToken = 0; ///< of keys and values in one layer: 2 * Hkv
+    std::int64_t headDim = 0;      ///< numbers in a row
     std::vector<DtypeChoice> dtypes;
     std::uint64_t storedWeightBytes = 0;
     std::uint64_t workBytes = 0; ///< working room: see workingRoom() in open_preview.h
@@ -110,15 +112,15 @@ constexpr std::uint64_t saturatingAdd(std::uint64_t a, std::uint64_t b)
     return b > kMost - a ? kMost : a + b;
 }
 
-/// Bytes of one number: 4 for float32, 2 for the others.
-constexpr std::int64_t bytesPerNumber(std::string_view dtype)
+/// Of keys and values of one position in one layer.
+inline std::uint64_t cacheBytesPerToken(const OpenPreview& model, const CacheNumbers& numbers)
 {
-    return dtype == "float32" ? 4 : 2;
+    return static_cast<std::uint64_t>(model.rowsPerToken * numbers.rowBytes(model.headDim));
 }
 
 /// Live bytes of the cache at a length: windowed layers stop growing at their window. Arithmetic.
 inline std::uint64_t cacheBytesAt(const OpenPreview& model, std::int64_t length,
-                                  std::int64_t elementBytes)
+                                  const CacheNumbers& numbers)
 {
     std::uint64_t slots = 0;
     for (const PreviewLayers& group : model.layers)
@@ -127,8 +129,7 @@ inline std::uint64_t cacheBytesAt(const OpenPreview& model, std::int64_t length,
             saturatingMultiply(static_cast<std::uint64_t>(group.count),
                                static_cast<std::uint64_t>(
                                    group.isWindowed ? std::min(length, group.window) : length)));
-    return saturatingMultiply(slots,
-                              static_cast<std::uint64_t>(model.elementsPerToken * elementBytes));
+    return saturatingMultiply(slots, cacheBytesPerToken(model, numbers));
 }
 
 /// Whether a choice fits, and the sum that says so. Arithmetic against a memory reading.
@@ -177,15 +178,14 @@ inline FitEstimate estimateFit(const OpenPreview& model, const OpenChoice& choic
     for (const DeviceReading& device : model.devices)
         if (device.id == choice.device)
             fit.freeBytes = device.freeBytes;
-    const std::int64_t elementBytes = bytesPerNumber(fit.cacheDtype);
+    const CacheNumbers cached = cacheNumbersOf(fit.cacheDtype);
     const bool grows = std::any_of(model.layers.begin(), model.layers.end(),
                                    [](const PreviewLayers& group) { return !group.isWindowed; });
     const auto growthAt = [&](std::int64_t length) {
-        return saturatingMultiply(
-            static_cast<std::uint64_t>(grows ? length : 0),
-            static_cast<std::uint64_t>(model.elementsPerToken * elementBytes));
+        return saturatingMultiply(static_cast<std::uint64_t>(grows ? length : 0),
+                                  cacheBytesPerToken(model, cached));
     };
-    fit.cacheBytes = cacheBytesAt(model, fit.context, elementBytes);
+    fit.cacheBytes = cacheBytesAt(model, fit.context, cached);
     fit.growthBytes = growthAt(fit.context);
     if (!fit.freeBytes)
         return fit;
@@ -195,9 +195,9 @@ inline FitEstimate estimateFit(const OpenPreview& model, const OpenChoice& choic
     std::int64_t high = fit.context;
     while (low < high) { // bytes grow with the length
         const std::int64_t middle = low + (high - low + 1) / 2;
-        const std::uint64_t needed = saturatingAdd(
-            saturatingAdd(fit.weightBytes, fit.workBytes),
-            saturatingAdd(cacheBytesAt(model, middle, elementBytes), growthAt(middle)));
+        const std::uint64_t needed =
+            saturatingAdd(saturatingAdd(fit.weightBytes, fit.workBytes),
+                          saturatingAdd(cacheBytesAt(model, middle, cached), growthAt(middle)));
         if (needed <= *fit.freeBytes)
             low = middle;
         else

@@ -2,8 +2,10 @@
 
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
+#include "engine/cache/int8_rows.h"
 #include "engine/lab/latency.h"
 #include "engine/lab/positions.h"
+#include "engine/lab/prompt_room.h"
 #include "engine/lab/use.h"
 #include "engine/model/rotary_override.h"
 #include "engine/session/experiment_command_line.h"
@@ -11,6 +13,7 @@
 #include "engine/session/experiment_text.h"
 
 #include <algorithm>
+#include <string>
 
 namespace kvscope {
 namespace {
@@ -42,11 +45,18 @@ public:
     {
         const std::vector<TokenId> ids = textIds(positions.text);
         requirePositionsRunnable(*m_model.decoder, std::ssize(ids));
-        for (const std::string& rotary : rotariesOf(m_model.opened, positions)) {
-            const auto checkpoint = withRotary(m_model.checkpoint, rotary);
+        for (const PositionsScheme& scheme : schemesOf(m_model.opened, positions)) {
+            const auto checkpoint = withRotary(m_model.checkpoint, scheme.rotary);
             PlanRow row = rowFor(std::ssize(ids));
             row.label = rotaryText(checkpoint->config);
+            const MixedKVCache cache = cacheFor(m_model, scheme.cacheDtype);
+            if (positions.cacheDtypes.size() == 2)
+                row.label += std::string(", ") +
+                             cacheTypeName(cache.options().dtype().toScalarType()) + " cache";
             row.skipReason = reasonToSkip(*m_model.decoder, row.tokens, positions.chunkTokens);
+            if (row.skipReason.empty())
+                row.skipReason =
+                    reasonAgainstPrompt(*m_model.decoder, cache, row.tokens, positions.chunkTokens);
             row.seconds = scoring().seconds(m_config, row.tokens).value_or(0.0);
             add(row);
         }

@@ -7,10 +7,11 @@
 
 namespace kvscope {
 
-std::unique_ptr<Decoder> goldenDecoder(const std::string& path, ComputeType type)
+std::unique_ptr<Decoder> goldenDecoder(const std::string& path, ComputeType type, CacheType cache)
 {
     DecoderOptions options;
     options.computeType = type;
+    options.cacheType = cache;
     return std::make_unique<Decoder>(openCheckpoint(goldenPath(path)), options);
 }
 

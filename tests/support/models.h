@@ -10,7 +10,8 @@ namespace kvscope {
 
 /// A decoder of a checkpoint under tests/golden. Float32 unless told otherwise.
 std::unique_ptr<Decoder> goldenDecoder(const std::string& path,
-                                       ComputeType type = ComputeType::Float32);
+                                       ComputeType type = ComputeType::Float32,
+                                       CacheType cache = CacheType::Auto);
 
 /// The real SmolLM2 file, which scripts/test installs; nothing where it is not there (tests then
 /// skip by name).

@@ -104,6 +104,14 @@ private Q_SLOTS:
         positions.setText("second", "(the model's)");
         experiment = std::get<PositionsExperiment>(form.experiment(LabKind::Positions));
         QCOMPARE(experiment.rotaries, (std::vector<std::string>{"plain", ""}));
+        QVERIFY(experiment.cacheDtypes.empty());
+        positions.setText("cache", "int8");
+        experiment = std::get<PositionsExperiment>(form.experiment(LabKind::Positions));
+        QCOMPARE(experiment.cacheDtypes, (std::vector<std::string>{"", "int8"}));
+        form.showKind(LabKind::Positions);
+        QVERIFY(form.problem().contains("not both"));
+        positions.setText("second", "(none)");
+        QVERIFY(form.problem().isEmpty());
 
         form.form(LabKind::Latency).setText("lengths", "8, 1K");
         const auto latency = std::get<LatencyExperiment>(form.experiment(LabKind::Latency));

@@ -35,7 +35,8 @@ OpenPreview eightBillion(std::uint64_t freeBytes)
     preview.name = "8B";
     preview.summary = {{"Name", "8B"}, {"Positions", "131,072 trained"}};
     preview.layers = {{false, 0, 32}};
-    preview.elementsPerToken = 2048;
+    preview.rowsPerToken = 32;
+    preview.headDim = 64;
     preview.trainedPositions = preview.extendedPositions = 131072;
     preview.dtypes = {{"auto", 4 * kGiB, 4 * kGiB, "bfloat16"},
                       {"float32", 4 * kGiB, 16 * kGiB, "float32"},

@@ -94,6 +94,34 @@ private Q_SLOTS:
         QVERIFY(text.out.find("second less first") != std::string::npos);
     }
 
+    void whatASmallerCacheCostsIsTheDifferenceOfTwo()
+    {
+        const auto run = [&](const std::vector<std::string>& caches) {
+            std::vector<std::string> arguments = {"positions", tiny(),    "--json", "--ids",
+                                                  someIds(60), "--dtype", "float32"};
+            for (const std::string& cache : caches)
+                arguments.insert(arguments.end(), {"--cache-dtype", cache});
+            const CliResult result = runCommandLine(arguments);
+            return result.code == 0 ? result.json() : Json();
+        };
+        const Json both = run({"float32", "int8"});
+        QCOMPARE(both.at("series").size(), std::size_t{2});
+        const Json& first = both.at("series").at(0);
+        const Json& second = both.at("series").at(1);
+        QCOMPARE(first.at("cache_dtype").get<std::string>(), std::string("float32"));
+        QCOMPARE(second.at("cache_dtype").get<std::string>(), std::string("int8"));
+        const Json alone = run({"int8"});
+        QCOMPARE(alone.at("series").at(0).at("nll"), second.at("nll"));
+        QVERIFY(alone.at("series").at(0).at("cache_dtype").is_null());
+        // Eight bits move these losses, but not far.
+        const auto nll = first.at("nll").get<std::vector<double>>();
+        const auto quantized = second.at("nll").get<std::vector<double>>();
+        double largest = 0.0;
+        for (std::size_t i = 0; i < nll.size(); ++i)
+            largest = std::max(largest, std::abs(nll[i] - quantized[i]));
+        QVERIFY2(largest > 0.0 && largest < 0.1, qPrintable(QString::number(largest)));
+    }
+
     void positionsKeepARecordAndTakeItUpAgain()
     {
         QTemporaryDir folder;
@@ -290,6 +318,12 @@ private Q_SLOTS:
         QTest::newRow("three rotations")
             << QStringList{"positions", "m",      "--ids",    "1",      "--rope",
                            "plain",     "--rope", "linear:2", "--rope", "linear:4"};
+        QTest::newRow("three caches") << QStringList{
+            "positions",     "m",    "--ids",         "1",   "--cache-dtype", "float32",
+            "--cache-dtype", "int8", "--cache-dtype", "auto"};
+        QTest::newRow("rotations and caches at once")
+            << QStringList{"positions",     "m",    "--ids",  "1",     "--cache-dtype", "float32",
+                           "--cache-dtype", "int8", "--rope", "plain", "--rope",        "linear:2"};
         QTest::newRow("resuming nothing")
             << QStringList{"positions", "m", "--ids", "1", "--resume"};
         QTest::newRow("nothing dropped")

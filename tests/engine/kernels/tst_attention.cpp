@@ -1,3 +1,4 @@
+#include "engine/cache/int8_rows.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/attention_blocks.h"
 #include "engine/kernels/attention_cpu.h"
@@ -62,6 +63,16 @@ QByteArray describe(const CaseShape& shape)
 /// sizes and a read outside shows.
 at::Tensor stridedRows(const CaseShape& shape, std::int64_t length, std::int64_t slack)
 {
+    if (shape.dtype == at::kChar) {
+        // Outside the rows every scale is some 3e38.
+        auto buffer =
+            at::full({shape.batch, shape.numKvHeads, length + slack, shape.headDim + kScaleBytes},
+                     0x7f, at::TensorOptions(at::kChar));
+        auto rows = buffer.narrow(2, slack / 2, length);
+        rows.copy_(
+            quantizedRows(at::randn({shape.batch, shape.numKvHeads, length, shape.headDim})));
+        return rows;
+    }
     const auto missing = std::numeric_limits<double>::quiet_NaN();
     auto buffer = at::full({shape.batch, shape.numKvHeads, length + slack, shape.headDim}, missing,
                            at::TensorOptions().dtype(shape.dtype));
@@ -232,7 +243,7 @@ void TestAttention::fastEqualsReference()
 {
     QFETCH(CaseShape, shape);
     std::mt19937 random(5);
-    for (const auto dtype : {at::kFloat, at::kBFloat16, at::kHalf}) {
+    for (const auto dtype : {at::kFloat, at::kBFloat16, at::kHalf, at::kChar}) {
         for (const int segments : {1, 2, 3}) {
             shape.dtype = dtype;
             shape.numSegments = segments;
@@ -275,7 +286,8 @@ void TestAttention::randomShapesEqualReference()
         shape.window = pick({0, 1, 2, 17, 128, 5000});
         shape.hasSinks = pick({0, 1}) == 1;
         shape.softCap = std::array{0.0, 0.0, 2.5, 50.0}.at(pick({0, 1, 2, 3}));
-        shape.dtype = std::array{at::kFloat, at::kBFloat16, at::kHalf}.at(pick({0, 1, 2}));
+        shape.dtype =
+            std::array{at::kFloat, at::kBFloat16, at::kHalf, at::kChar}.at(pick({0, 1, 2, 3}));
         shape.numSegments = static_cast<int>(pick({1, 2, 3}));
         at::set_num_threads(static_cast<int>(pick({1, 2})));
         const auto given = makeCase(shape, random);

@@ -62,7 +62,7 @@ private Q_SLOTS:
             QVERIFY(row.bestSeconds > 0.0 && row.bestSeconds <= row.medianSeconds);
             const std::int64_t keys =
                 row.window > 0 ? std::min(window, row.cachedTokens) : row.cachedTokens;
-            const auto perKey = config.cacheBytesPerToken(report.cacheDtype == "float32" ? 4 : 2);
+            const auto perKey = config.cacheBytesPerToken(cacheNumbersOf(report.cacheDtype));
             QCOMPARE(row.bytes, static_cast<std::uint64_t>(row.batch * keys * perKey));
             numWindowed += row.window > 0 ? 1 : 0;
             numPlain += row.parts == 1 ? 1 : 0;

@@ -74,7 +74,7 @@ private Q_SLOTS:
         KVCacheDescription description;
         const auto once = kvCacheTableRow(description, 5000);
         description.batch = 3;
-        description.bytesPerElement = 4;
+        description.numbers = 4;
         const auto scaled = kvCacheTableRow(description, 5000);
         QCOMPARE(scaled.mixedBytes, 6 * once.mixedBytes);
         QCOMPARE(scaled.allGlobalBytes, 6 * once.allGlobalBytes);
@@ -132,7 +132,7 @@ private Q_SLOTS:
             description.headDim = -96;
             break;
         case 3:
-            description.bytesPerElement = 0;
+            description.numbers = 0;
             break;
         case 4:
             description.batch = 0;

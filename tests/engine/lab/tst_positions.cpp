@@ -117,7 +117,7 @@ private Q_SLOTS:
     void chunkSizeHardlyChangesLossesInTheDefaultNumbers()
     {
         DecoderOptions options;
-        options.cacheType = ComputeType::BFloat16;
+        options.cacheType = CacheType::BFloat16;
         Decoder decoder(openCheckpoint(goldenPath("gguf/llama_q4_1.gguf")), options);
         const auto ids = randomIds(150, decoder.config().vocabularySize);
         const std::vector<double> whole = losses(decoder, ids, 0);

@@ -120,8 +120,18 @@ private Q_SLOTS:
         QFETCH(QString, model);
         QFETCH(int, threads);
         at::set_num_threads(threads);
-        for (const ComputeType type : {ComputeType::Float32, ComputeType::Auto}) {
-            const auto decoder = goldenDecoder(model.toStdString(), type);
+        struct Numbers
+        {
+            ComputeType type;
+            CacheType cache;
+            double tolerance;
+        };
+        // Attention's parts are merged in another order; what is rounded to 8 or 16 bits behind it
+        // may round to the next number.
+        for (const Numbers& numbers : {Numbers{ComputeType::Float32, CacheType::Auto, 1e-5},
+                                       Numbers{ComputeType::Auto, CacheType::Auto, 5e-3},
+                                       Numbers{ComputeType::Float32, CacheType::Int8, 2e-2}}) {
+            const auto decoder = goldenDecoder(model.toStdString(), numbers.type, numbers.cache);
             std::mt19937 random(5);
             MixedKVCache cache = decoder->makeCache();
             MixedKVCache other = decoder->makeCache();
@@ -132,11 +142,8 @@ private Q_SLOTS:
             for (int step = 0; step < 20; ++step) {
                 const at::Tensor id = randomIds(*decoder, 1, random);
                 const at::Tensor got = decoder->forward(id, &cache);
-                // Attention's parts are merged in another order; what is rounded to 8 or 16 bits
-                // behind it may round to the next number.
-                const double tolerance = type == ComputeType::Float32 ? 1e-5 : 5e-3;
-                const QString worst =
-                    compareTensors(got, byOperations(*decoder, id, other), tolerance, tolerance);
+                const QString worst = compareTensors(got, byOperations(*decoder, id, other),
+                                                     numbers.tolerance, numbers.tolerance);
                 QVERIFY2(worst.isEmpty(), qPrintable(worst));
                 QCOMPARE(got.sizes(), at::IntArrayRef({1, 1, decoder->config().vocabularySize}));
             }

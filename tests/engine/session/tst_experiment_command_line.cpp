@@ -1,3 +1,4 @@
+#include "engine/base/errors.h"
 #include "engine/session/experiment_command_line.h"
 
 #include <QtTest>
@@ -58,6 +59,12 @@ private Q_SLOTS:
             << "kvscope-cli positions smollm2.gguf --text-file 'my book.txt' --length 8192 "
                "--rope '' --rope dynamic:2";
         positions.rotaries.clear();
+        positions.cacheDtypes = {"", "int8"};
+        QTest::newRow("two caches of a text")
+            << Experiment(positions)
+            << "kvscope-cli positions smollm2.gguf --text-file 'my book.txt' --length 8192 "
+               "--cache-dtype auto --cache-dtype int8";
+        positions.cacheDtypes.clear();
         positions.isWhole = true;
         positions.numBins = 16;
         positions.chunkTokens = 64;
@@ -118,9 +125,26 @@ private Q_SLOTS:
         OpenRequest opened = smol();
         opened.rotary = "linear:2";
         PositionsExperiment positions;
-        QCOMPARE(rotariesOf(opened, positions), std::vector<std::string>{"linear:2"});
+        QCOMPARE(schemesOf(opened, positions), (std::vector<PositionsScheme>{{"linear:2", ""}}));
         positions.rotaries = {"plain", ""};
-        QCOMPARE(rotariesOf(opened, positions), (std::vector<std::string>{"plain", "linear:2"}));
+        QCOMPARE(schemesOf(opened, positions),
+                 (std::vector<PositionsScheme>{{"plain", ""}, {"linear:2", ""}}));
+    }
+
+    void cachesAreComparedUnderOneRotation()
+    {
+        OpenRequest opened = smol();
+        opened.cacheDtype = "float16";
+        PositionsExperiment positions;
+        positions.rotaries = {"linear:2"};
+        positions.cacheDtypes = {"", "int8"};
+        QCOMPARE(schemesOf(opened, positions),
+                 (std::vector<PositionsScheme>{{"linear:2", "float16"}, {"linear:2", "int8"}}));
+        positions.rotaries.push_back("plain");
+        QVERIFY_EXCEPTION_THROWN(schemesOf(opened, positions), ArgumentError);
+        positions.rotaries.clear();
+        positions.cacheDtypes.push_back("float32");
+        QVERIFY_EXCEPTION_THROWN(schemesOf(opened, positions), ArgumentError);
     }
 
     void recordsAreGoneOnWithWhereTheyCanBe()

@@ -83,7 +83,8 @@ OpenPreview smallPreview(std::uint64_t freeBytes)
 {
     OpenPreview preview;
     preview.layers = {{false, 0, 1}, {true, 128, 2}};
-    preview.elementsPerToken = 10;
+    preview.rowsPerToken = 2;
+    preview.headDim = 5;
     preview.extendedPositions = 1000;
     preview.dtypes = {{"auto", 5000, 6000, "float16"}, {"float32", 5000, 9000, "float32"}};
     preview.storedWeightBytes = 5000;
@@ -118,9 +119,9 @@ private Q_SLOTS:
         QCOMPARE(preview.numLayers(), std::int64_t{32});
         // 2 (keys and values) * 8 heads * 128 * 2 bytes * 32 layers = 131,072 bytes a token.
         QCOMPARE(cacheBytesAt(preview, 131072, 2), std::uint64_t{16} << 30);
-        QCOMPARE(formatBytes(cacheBytesAt(preview, 131072, bytesPerNumber("float16"))),
+        QCOMPARE(formatBytes(cacheBytesAt(preview, 131072, cacheNumbersOf("float16"))),
                  std::string("16.0 GiB"));
-        QCOMPARE(formatBytes(cacheBytesAt(preview, 131072, bytesPerNumber("float32"))),
+        QCOMPARE(formatBytes(cacheBytesAt(preview, 131072, cacheNumbersOf("float32"))),
                  std::string("32.0 GiB"));
         const QString cache = QString::fromStdString(lineOf(preview, "Cache"));
         KVSCOPE_CONTAINS(cache, "128 KiB per token, 16.0 GiB at 131,072 tokens in float16");
@@ -133,6 +134,8 @@ private Q_SLOTS:
         const OpenPreview preview = smallPreview(40'000);
         QCOMPARE(cacheBytesAt(preview, 100, 2), std::uint64_t{3 * 100 * 20});
         QCOMPARE(cacheBytesAt(preview, 1000, 2), std::uint64_t{(1000 + 2 * 128) * 20});
+        // Two rows of five bytes and a scale.
+        QCOMPARE(cacheBytesAt(preview, 100, cacheNumbersOf("int8")), std::uint64_t{3 * 100 * 18});
         const FitEstimate fit = estimateFit(preview, {});
         QCOMPARE(fit.context, std::int64_t{1000});
         QCOMPARE(fit.cacheDtype, std::string("float16"));
@@ -168,7 +171,8 @@ private Q_SLOTS:
     {
         OpenPreview preview = smallPreview(40'000);
         preview.layers = {{false, 0, 1024}};
-        preview.elementsPerToken = std::int64_t{2} << 24;
+        preview.rowsPerToken = std::int64_t{1} << 17;
+        preview.headDim = 256;
         preview.extendedPositions = std::int64_t{1} << 40;
         const FitEstimate fit = estimateFit(preview, {});
         QCOMPARE(fit.totalBytes(), std::numeric_limits<std::uint64_t>::max());
@@ -202,7 +206,7 @@ private Q_SLOTS:
         QCOMPARE(choice.hostWeightBytes, decoder.weightBytes());
         const auto cacheBytes =
             static_cast<std::int64_t>(decoder.makeCache().options().dtype().itemsize());
-        QCOMPARE(bytesPerNumber(choice.cache), cacheBytes);
+        QCOMPARE(cacheNumbersOf(choice.cache).elementBytes, cacheBytes);
     }
 
     void anOverrideIsSaidAndChangesThePositions()

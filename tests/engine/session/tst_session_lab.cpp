@@ -57,6 +57,20 @@ private Q_SLOTS:
         QCOMPARE(m_log->all<PositionsBegun>().back().series, std::size_t{1});
     }
 
+    void twoCachesEndWithTheirDifference()
+    {
+        open();
+        ExperimentRequest request = positions();
+        std::get<PositionsExperiment>(request.experiment).cacheDtypes = {"", "int8"};
+        const auto report = positionsReportOf(request);
+        QVERIFY(report != nullptr);
+        QCOMPARE(report->series.size(), std::size_t{2});
+        QVERIFY(text(report->series[1].name()).endsWith(", int8 cache"));
+        QCOMPARE(report->series[0].rotary, report->series[1].rotary);
+        QVERIFY(report->series[0].nll != report->series[1].nll);
+        QCOMPARE(text(m_log->all<PositionsBegun>().back().name), text(report->series[1].name()));
+    }
+
     void latencyTellsItsRowsAndKeepsARecord()
     {
         open();

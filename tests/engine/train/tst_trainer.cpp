@@ -30,9 +30,16 @@ TrainingRecipe smallRecipe()
                     .expertDim = 16,
                     .window = 16,
                     .trainedLength = 128};
-    recipe.phases = {
-        {"base", 1.0, 1, {.warmUp = 5, .total = 40}, {{64, 30, 192, 4, {}}, {96, 10, 192, 16, {}}}},
-        {"extended", 4.0, 4, {.peak = 5e-4, .warmUp = 5, .total = 20}, {{96, 20, 192, 16, {}}}}};
+    recipe.phases = {{"base",
+                      1.0,
+                      1,
+                      {.warmUp = 5, .total = 40},
+                      {{64, 30, 192, 4, 0.01, {}}, {96, 10, 192, 16, 0.1, {}}}},
+                     {"extended",
+                      4.0,
+                      4,
+                      {.peak = 5e-4, .warmUp = 5, .total = 20},
+                      {{96, 20, 192, 16, 0.1, {}}}}};
     return recipe;
 }
 
