@@ -231,6 +231,7 @@ void LabPage::askForPlan()
     if (!m_model)
         return;
     if (!panel->form().problem().isEmpty()) {
+        m_planId = 0;              // one that is still on its way is of other settings
         panel->setUnavailable({}); // says what is wrong
         return;
     }

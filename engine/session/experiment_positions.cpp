@@ -2,6 +2,7 @@
 #include "engine/base/units.h"
 #include "engine/lab/positions.h"
 #include "engine/lab/positions_record.h"
+#include "engine/lab/prompt_room.h"
 #include "engine/lab/report_json.h"
 #include "engine/lab/run_record_identity.h"
 #include "engine/model/rotary_override.h"
@@ -37,9 +38,11 @@ public:
         const OpenModel& model = m_context.model();
         requirePositionsRunnable(*model.decoder, std::ssize(m_ids));
         std::uint64_t cacheBytes = 0;
-        for (const PositionsScheme& scheme : m_schemes)
-            cacheBytes = std::max(cacheBytes, cacheBytesNeeded(cacheFor(model, scheme.cacheDtype),
-                                                               std::ssize(m_ids)));
+        for (const PositionsScheme& scheme : m_schemes) {
+            const MixedKVCache cache = cacheFor(model, scheme.cacheDtype);
+            requirePromptFits(*model.decoder, cache, std::ssize(m_ids), m_options.chunkTokens);
+            cacheBytes = std::max(cacheBytes, cacheBytesNeeded(cache, std::ssize(m_ids)));
+        }
         m_context.planCache(cacheBytes);
         for (std::size_t i = 0; i < m_schemes.size(); ++i) {
             const auto other = otherDecoder(m_schemes[i]);

@@ -194,7 +194,7 @@ std::unique_ptr<Decoder> anotherDecoder(const OpenModel& model, const OpenReques
 MixedKVCache cacheFor(const OpenModel& model, const std::string& cacheDtype)
 {
     MixedKVCache own = model.decoder->makeCache();
-    if (cacheDtype.empty() || cacheDtype == model.opened.cacheDtype)
+    if (cacheDtype.empty() || cacheDtype == "auto" || cacheDtype == model.opened.cacheDtype)
         return own;
     return {own.shape(), own.options().dtype(cacheTypeNamed(cacheDtype))};
 }

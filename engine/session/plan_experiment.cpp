@@ -61,8 +61,9 @@ public:
             add(row);
         }
         m_plan.basis = scoring().basis();
-        if (!m_plan.rows.front().skipReason.empty())
-            m_plan.refusal = m_plan.rows.front().skipReason;
+        for (const PlanRow& row : m_plan.rows) // nothing is gained by the first alone
+            if (m_plan.refusal.empty())
+                m_plan.refusal = row.skipReason;
     }
 
     void operator()(const UseExperiment& use)

@@ -71,6 +71,7 @@ TrainingOutput TrainingForward::operator()(const TrainingParameters& parameters,
 {
     TrainingOutput output;
     output.balance = at::zeros({}, at::kFloat);
+    output.load = at::zeros({m_config.numLayers(), m_config.experts->numExperts}, at::kFloat);
     at::Tensor x = at::embedding(parameters[parameters.embedding()], ids); // [B, T, E]
     for (std::size_t i = 0; i < m_config.layers.size(); ++i) {
         const BlockParameters& block = parameters.blocks()[i];
@@ -147,6 +148,8 @@ at::Tensor TrainingForward::experts(const TrainingParameters& parameters, std::s
     const at::Tensor order = at::argsort(visits, true, 0, false);
     const at::Tensor rows = order.div(moe.numActive, "floor");
     const at::Tensor counts = at::bincount(visits, {}, moe.numExperts);
+    output.load.select(0, static_cast<std::int64_t>(layer))
+        .copy_(counts.to(at::kFloat) / static_cast<double>(visits.numel()));
     const at::Tensor gathered = x.index_select(0, rows);
     std::vector<at::Tensor> parts;
     std::int64_t first = 0;

@@ -15,7 +15,8 @@ namespace kvscope {
 struct TrainingOutput
 {
     at::Tensor hidden;  ///< normalised, [B * T, E]
-    at::Tensor balance; ///< load-balancing loss, a scalar: 1 where experts are visited evenly
+    at::Tensor balance; ///< load-balancing loss, a scalar: 1 where every text visits experts evenly
+    at::Tensor load;    ///< [layers, experts]: the share of the visits, no gradient
 };
 
 /// What products with a weight are made in on this processor: bfloat16 where it has such products,

@@ -15,7 +15,7 @@ struct TrainingReportStep
     std::int64_t length = 0;
     double answerLoss = 0.0; ///< mean over the digits of answers
     double textLoss = 0.0;   ///< mean over all tokens
-    double balance = 0.0;    ///< of the experts' load; 1: even
+    double balance = 0.0;    ///< of the experts' load in each text; 1: even
     std::int64_t numAnswers = 0;
     std::int64_t numRight = 0;
     double seconds = 0.0;

@@ -212,6 +212,17 @@ private Q_SLOTS:
         panel.form().form(LabKind::Latency).setText("lengths", "1K");
         panel.setPlan(somePlan());
         QVERIFY(panel.startButton()->isEnabled());
+
+        panel.list().choose(LabKind::Positions);
+        panel.form().setRotaryChoices({"plain", "linear:2"});
+        panel.setUnavailable({});
+        panel.setPlan(somePlan());
+        QVERIFY(panel.startButton()->isEnabled());
+        panel.form().form(LabKind::Positions).setText("second", "linear:2");
+        panel.form().form(LabKind::Positions).setText("cache", "int8");
+        panel.setUnavailable({});
+        QVERIFY(!panel.startButton()->isEnabled());
+        QVERIFY(panel.startButton()->toolTip().contains("not both at once"));
     }
 
     void aRefusedPlanCannotBeStartedAndSaysWhy()

@@ -262,8 +262,39 @@ private Q_SLOTS:
         }
     }
 
-    // The AVX2 quantiser's integers and scales are the plain one's in another order: of each block
-    // even elements before odd ones, of each 256 columns (the last 64 here) scales before sums.
+    // That of the formats of nibbles: of each two blocks 0, 2, ... 14 of both, 16, 18, ... 30 of
+    // both, then the odd ones likewise; scale beside sum, of each four blocks as 0, 2, 1, 3; the
+    // last block alone as bothQuantisersAgree() has it.
+    void theNibblesQuantiserAgrees()
+    {
+        at::manual_seed(30);
+        const auto plain = formatKernels(StorageType::Q4_1, InstructionSet::Portable).quantize;
+        const auto fast = formatKernels(StorageType::Q4_1, bestInstructionSet()).quantize;
+        if (fast == plain)
+            QSKIP("this processor has no AVX2");
+        constexpr std::size_t kBlocks = 4 + 2 + 1;
+        const at::Tensor x = at::randn({kBlocks, 32}) * at::randn({kBlocks, 1}).exp();
+        std::vector<std::int16_t> got(32 * kBlocks), want(32 * kBlocks);
+        std::vector<float> gotScales(2 * kBlocks), wantScales(2 * kBlocks);
+        fast(x.const_data_ptr<float>(), 32 * kBlocks, got.data(), gotScales.data());
+        plain(x.const_data_ptr<float>(), 32 * kBlocks, want.data(), wantScales.data());
+        for (std::size_t i = 0; i < want.size(); ++i) {
+            const std::size_t block = i / 32;
+            const std::size_t within = i % 32;
+            const std::size_t alone = block * 32 + within % 2 * 16 + within / 2;
+            const std::size_t inPair = block / 2 * 64 + within % 2 * 32 + within / 16 * 16 +
+                                       block % 2 * 8 + within % 16 / 2;
+            QCOMPARE(got[block + 1 == kBlocks ? alone : inPair], want[i]);
+        }
+        const std::size_t placeOf[kBlocks] = {0, 2, 1, 3, 4, 5, 6};
+        for (std::size_t block = 0; block < kBlocks; ++block)
+            for (std::size_t which = 0; which < 2; ++which)
+                QCOMPARE(gotScales[2 * placeOf[block] + which], wantScales[2 * block + which]);
+    }
+
+    // The other AVX2 quantiser's integers and scales are the plain one's in another order: of each
+    // block even elements before odd ones, of each 256 columns (the last 64 here) scales before
+    // sums.
     void bothQuantisersAgree()
     {
         at::manual_seed(27);
@@ -335,6 +366,27 @@ private Q_SLOTS:
                 QVERIFY(!y.select(0, 1).isfinite().any().item<bool>());
                 QVERIFY(y.select(0, 0).isfinite().all().item<bool>());
                 QVERIFY(y.select(0, 2).isfinite().all().item<bool>());
+            }
+        }
+    }
+
+    // Eight, four, two blocks and one: each part of the loops meets it.
+    void notANumberIsFoundInEveryBlock()
+    {
+        at::manual_seed(31);
+        constexpr std::int64_t kBlocks = 8 + 4 + 2 + 1;
+        for (const auto type : {StorageType::Q4_0, StorageType::Q4_1, StorageType::Q8_0}) {
+            const auto weight = randomWeight(type, 5, 32 * kBlocks);
+            for (std::int64_t block = 0; block < kBlocks; ++block) {
+                at::Tensor x = at::randn({5, weight.cols});
+                x.select(0, 2)
+                    .select(0, 32 * block + (7 * block) % 32)
+                    .fill_(std::numeric_limits<float>::quiet_NaN());
+                const at::Tensor y =
+                    linearFewRows(x, weight, Precision::Fast, bestInstructionSet());
+                QVERIFY(y.select(0, 2).isnan().all().item<bool>());
+                QVERIFY(y.narrow(0, 0, 2).isfinite().all().item<bool>());
+                QVERIFY(y.narrow(0, 3, 2).isfinite().all().item<bool>());
             }
         }
     }

@@ -55,6 +55,13 @@ double largestGap(const std::vector<double>& a, const std::vector<double>& b)
     return gap;
 }
 
+PositionsSeries frameOf(const char* rotary)
+{
+    PositionsSeries series;
+    series.rotary = rotary;
+    return series;
+}
+
 } // namespace
 
 class TestPositions : public QObject
@@ -269,14 +276,15 @@ private Q_SLOTS:
 
     void recordsGiveLossesAndSecondsBack()
     {
-        RunRecord record = recordWith({scoredJson(0, "plain", {0, {1.0, 2.0}, 0.5}),
-                                       scoredJson(1, "linear", {0, {9.0, 9.0, 9.0}, 7.0}),
-                                       scoredJson(0, "plain", {2, {3.0}, 0.25}),
-                                       scoredJson(0, "plain", {2, {3.0}, 0.5})}); // run again
+        RunRecord record =
+            recordWith({scoredJson(0, frameOf("plain"), {0, {1.0, 2.0}, 0.5}),
+                        scoredJson(1, frameOf("linear"), {0, {9.0, 9.0, 9.0}, 7.0}),
+                        scoredJson(0, frameOf("plain"), {2, {3.0}, 0.25}),
+                        scoredJson(0, frameOf("plain"), {2, {3.0}, 0.5})}); // run again
         QVERIFY(recordedLosses(record, 0, 3) == std::vector<double>({1.0, 2.0, 3.0}));
         QCOMPARE(recordedSeconds(record, 0), 1.0);
         QVERIFY(!recordedLosses(record, 0, 4));
-        RecordJson old = scoredJson(0, "plain", {0, {1.0}, 0.5});
+        RecordJson old = scoredJson(0, frameOf("plain"), {0, {1.0}, 0.5});
         old.erase("seconds");
         QCOMPARE(recordedSeconds(recordWith({old}), 0), 0.0);
     }

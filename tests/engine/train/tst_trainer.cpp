@@ -48,7 +48,7 @@ constexpr const char* kRecipeText = R"({
  "shape": {"vocabulary": 512, "width": 32, "layers": 2, "heads": 2, "kv_heads": 1, "head_dim": 16,
            "experts": 3, "expert_dim": 16, "window": 16, "trained_length": 128},
  "tokens_per_step": 192,
- "phases": [{"name": "base", "warm_up": 5, "stages": [{"length": 64, "steps": 2, "window": 4, "tokens_per_step": 128, "texts": {"one_question": 1}},
+ "phases": [{"name": "base", "warm_up": 5, "stages": [{"length": 64, "steps": 2, "window": 4, "balance_weight": 0.25, "tokens_per_step": 128, "texts": {"one_question": 1}},
                         {"length": 64, "steps": 4}]},
             {"name": "extended", "yarn_scale": 4, "most_stride": 4, "learning_rate": 5e-4, "warm_up": 1,
              "stages": [{"length": 96, "steps": 4}]}]})";
@@ -308,8 +308,22 @@ private Q_SLOTS:
         QCOMPARE(wide.window, std::int64_t(16));
         QCOMPARE(wide.numSequences, std::int64_t(3));
         QCOMPARE(wide.mix.oneQuestion, TextMix().oneQuestion);
+        QCOMPARE(narrow.balanceWeight, 0.25);
+        QCOMPARE(wide.balanceWeight, TrainingStage().balanceWeight);
         // What is written is the shape's window, whatever the last stage had.
         QCOMPARE(recipe.config(0).layers[0].window, std::int64_t(16));
+    }
+
+    void aStagesBalanceWeightIsWhatCounts()
+    {
+        TrainingRecipe without = smallRecipe();
+        without.phases[0].stages[0].balanceWeight = 0.0;
+        TrainingRecipe with = without;
+        with.phases[0].stages[0].balanceWeight = 0.5;
+        const TrainingStep plain = Trainer(without, m_data).step();
+        const TrainingStep balanced = Trainer(with, m_data).step();
+        QCOMPARE(balanced.balance, plain.balance);
+        QVERIFY(std::abs(balanced.loss - plain.loss - 0.5 * plain.balance) < 1e-5);
     }
 
     void aStagesWindowIsWhatWindowedLayersSee()
@@ -367,6 +381,9 @@ private Q_SLOTS:
         QTest::newRow("a window wider than the model's") << "\"window\": 4"
                                                          << "\"window\": 17"
                                                          << "window";
+        QTest::newRow("a balance below none") << "\"balance_weight\": 0.25"
+                                              << "\"balance_weight\": -1"
+                                              << "balance_weight";
         QTest::newRow("misspelt mix") << "one_question"
                                       << "one_questions"
                                       << "one_questions";
