@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kSmallestFit = 64.0; ///< positions
 constexpr int kTopMargin = 36;        ///< px: the keys, then the labels of the lines
+constexpr double kKeyRoom = 48.0;     ///< px beside the text of a key: its line and the gaps
 constexpr float kIntervalFill = 0.22F;
 constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
 
@@ -251,10 +252,15 @@ void PositionsPlot::drawMarks(QCPPainter& painter, const QRectF& area, const The
                  Qt::DashLine);
     if (isDifference())
         return;
+    // Each has its share of the width; of a longer name the middle goes, since its end tells more.
+    const double room = area.width() / static_cast<double>(m_series.size());
+    painter.setFont(uiFont(TextSize::Secondary));
     double x = area.left();
-    for (std::size_t i = 0; i < m_series.size(); ++i)
-        x = drawKey(painter, x, area.top() - kTopMargin + 10, penOf(i, theme, 2.0), keyOf(i),
-                    theme);
+    for (std::size_t i = 0; i < m_series.size(); ++i) {
+        const QString text = painter.fontMetrics().elidedText(keyOf(i), Qt::ElideMiddle,
+                                                              static_cast<int>(room - kKeyRoom));
+        x = drawKey(painter, x, area.top() - kTopMargin + 10, penOf(i, theme, 2.0), text, theme);
+    }
 }
 
 QString PositionsPlot::keyOf(std::size_t series) const
