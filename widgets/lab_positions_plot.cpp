@@ -252,13 +252,20 @@ void PositionsPlot::drawMarks(QCPPainter& painter, const QRectF& area, const The
                  Qt::DashLine);
     if (isDifference())
         return;
-    // Each has its share of the width; of a longer name the middle goes, since its end tells more.
-    const double room = area.width() / static_cast<double>(m_series.size());
+    // Each has its share of the width. What does not fit goes without its verdict, which the table
+    // has too, and keeps the end that tells the two apart.
+    const double room = area.width() / static_cast<double>(m_series.size()) - kKeyRoom;
+    const auto nameOf = [&](std::size_t i) {
+        return QString::fromStdString(m_series[i].begun.name);
+    };
+    const bool endsDiffer = m_series.size() == 2 && nameOf(0).left(8) == nameOf(1).left(8);
     painter.setFont(uiFont(TextSize::Secondary));
     double x = area.left();
     for (std::size_t i = 0; i < m_series.size(); ++i) {
-        const QString text = painter.fontMetrics().elidedText(keyOf(i), Qt::ElideMiddle,
-                                                              static_cast<int>(room - kKeyRoom));
+        QString text = keyOf(i);
+        if (painter.fontMetrics().horizontalAdvance(text) > room)
+            text = painter.fontMetrics().elidedText(
+                nameOf(i), endsDiffer ? Qt::ElideLeft : Qt::ElideRight, static_cast<int>(room));
         x = drawKey(painter, x, area.top() - kTopMargin + 10, penOf(i, theme, 2.0), text, theme);
     }
 }
