@@ -174,13 +174,7 @@ void multiplyNibbleRow(const RowProduct& p, std::int64_t row, std::int64_t input
 template <typename Format>
 void multiplyNibbles(const RowProduct& p, std::int64_t firstRow, std::int64_t endRow)
 {
-    for (std::int64_t row = firstRow; row < endRow; ++row) {
-        std::int64_t input = 0;
-        for (; input + 4 <= p.numInputs; input += 4)
-            multiplyNibbleRow<Format, 4>(p, row, input);
-        for (; input < p.numInputs; ++input)
-            multiplyNibbleRow<Format, 1>(p, row, input);
-    }
+    multiplyRows<multiplyNibbleRow<Format, 4>, multiplyNibbleRow<Format, 1>>(p, firstRow, endRow);
 }
 
 } // namespace

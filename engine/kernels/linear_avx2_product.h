@@ -169,16 +169,25 @@ void multiplyRow(const RowProduct& p, std::int64_t row, std::int64_t input)
         p.y[(input + n) * p.yStride + row] = sumLanes(_mm256_add_ps(sums[n][0], sums[n][1]));
 }
 
-template <typename Format>
-void multiply(const RowProduct& p, std::int64_t firstRow, std::int64_t endRow)
+using MultiplyRow = void (*)(const RowProduct& p, std::int64_t row, std::int64_t input);
+
+/// Every row with all inputs, four at a time by the one function and the others by the other.
+template <MultiplyRow ByFour, MultiplyRow ByOne>
+KVSCOPE_UNPACK void multiplyRows(const RowProduct& p, std::int64_t firstRow, std::int64_t endRow)
 {
     for (std::int64_t row = firstRow; row < endRow; ++row) {
         std::int64_t input = 0;
         for (; input + 4 <= p.numInputs; input += 4)
-            multiplyRow<Format, 4>(p, row, input);
+            ByFour(p, row, input);
         for (; input < p.numInputs; ++input)
-            multiplyRow<Format, 1>(p, row, input);
+            ByOne(p, row, input);
     }
+}
+
+template <typename Format>
+void multiply(const RowProduct& p, std::int64_t firstRow, std::int64_t endRow)
+{
+    multiplyRows<multiplyRow<Format, 4>, multiplyRow<Format, 1>>(p, firstRow, endRow);
 }
 
 } // namespace

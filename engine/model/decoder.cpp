@@ -3,12 +3,13 @@
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/cache/int8_rows.h"
+#include "engine/cache/open_chunk.h"
 #include "engine/kernels/attention.h"
-#include "engine/kernels/cuda_backend.h"
 #include "engine/kernels/elementwise.h"
 #include "engine/kernels/linear.h"
 #include "engine/model/ablation.h"
 #include "engine/model/decode_step.h"
+#include "engine/model/decoder_types.h"
 #include "engine/model/decoder_weights.h"
 #include "engine/model/feed_forward.h"
 #include "engine/model/rotary.h"
@@ -23,82 +24,6 @@
 #include <vector>
 
 namespace kvscope {
-namespace {
-
-at::Device parsedDevice(const std::string& name)
-{
-    if (name == "cpu")
-        return at::kCPU;
-    const std::string index = name.starts_with("cuda:") ? name.substr(5) : "";
-    const bool isNumber =
-        !index.empty() && index.size() <= 2 &&
-        std::all_of(index.begin(), index.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (name != "cuda" && !isNumber)
-        throw ArgumentError("device '" + name + "' is not one of cpu, cuda, cuda:N");
-    ensureCudaBackend();
-    return {at::kCUDA, static_cast<c10::DeviceIndex>(isNumber ? std::stoi(index) : 0)};
-}
-
-/// Auto follows a file that is float32 throughout; anything else computes in the fast default.
-ComputeType resolvedType(const Checkpoint& checkpoint, ComputeType asked)
-{
-    if (asked != ComputeType::Auto)
-        return asked;
-    const auto isFloat = [](const auto& named) { return named.second.type == StorageType::F32; };
-    const bool allFloat =
-        std::all_of(checkpoint.files.begin(), checkpoint.files.end(), [&](const auto& file) {
-            return std::all_of(file->tensors().begin(), file->tensors().end(), isFloat);
-        });
-    return allFloat ? ComputeType::Float32 : ComputeType::Auto;
-}
-
-at::ScalarType cacheScalarType(CacheType cache, ComputeType compute)
-{
-    switch (cache) {
-    case CacheType::Auto:
-        return compute == ComputeType::Float32   ? at::kFloat
-               : compute == ComputeType::Float16 ? at::kHalf
-                                                 : at::kBFloat16;
-    case CacheType::Float32:
-        return at::kFloat;
-    case CacheType::BFloat16:
-        return at::kBFloat16;
-    case CacheType::Float16:
-        return at::kHalf;
-    case CacheType::Int8:
-        return at::kChar;
-    }
-    return at::kBFloat16;
-}
-
-/// Gives a staged chunk back unless it was committed.
-class OpenChunk
-{
-public:
-    OpenChunk(MixedKVCache* cache, std::int64_t numTokens)
-        : m_cache(cache)
-    {
-        if (m_cache != nullptr)
-            m_cache->beginChunk(numTokens);
-    }
-    ~OpenChunk()
-    {
-        if (m_cache != nullptr)
-            m_cache->discardChunk();
-    }
-    OpenChunk(const OpenChunk&) = delete;
-    OpenChunk& operator=(const OpenChunk&) = delete;
-    void commit()
-    {
-        if (m_cache != nullptr)
-            std::exchange(m_cache, nullptr)->commitChunk();
-    }
-
-private:
-    MixedKVCache* m_cache;
-};
-
-} // namespace
 
 struct Decoder::Impl
 {

@@ -7,6 +7,9 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace kvscope {
@@ -20,35 +23,39 @@ std::string deviceText(const Decoder& decoder)
     return "CPU, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }
 
+/// The type of that name. \throws ArgumentError with all names where there is none
+template <typename Type>
+Type typeNamed(const std::string& what, const std::string& name,
+               std::initializer_list<std::pair<std::string_view, Type>> types)
+{
+    std::string names;
+    for (const auto& [known, type] : types) {
+        if (name == known)
+            return type;
+        names.append(names.empty() ? "" : ", ").append(known);
+    }
+    throw ArgumentError(what + " '" + name + "' is not one of " + names);
+}
+
 } // namespace
 
 ComputeType computeTypeFrom(const std::string& name)
 {
-    if (name == "auto")
-        return ComputeType::Auto;
-    if (name == "float32")
-        return ComputeType::Float32;
-    if (name == "bfloat16")
-        return ComputeType::BFloat16;
-    if (name == "float16")
-        return ComputeType::Float16;
-    throw ArgumentError("dtype '" + name + "' is not one of auto, float32, bfloat16, float16");
+    return typeNamed<ComputeType>("dtype", name,
+                                  {{"auto", ComputeType::Auto},
+                                   {"float32", ComputeType::Float32},
+                                   {"bfloat16", ComputeType::BFloat16},
+                                   {"float16", ComputeType::Float16}});
 }
 
 CacheType cacheTypeFrom(const std::string& name)
 {
-    if (name == "auto")
-        return CacheType::Auto;
-    if (name == "float32")
-        return CacheType::Float32;
-    if (name == "bfloat16")
-        return CacheType::BFloat16;
-    if (name == "float16")
-        return CacheType::Float16;
-    if (name == "int8")
-        return CacheType::Int8;
-    throw ArgumentError("cache dtype '" + name +
-                        "' is not one of auto, float32, bfloat16, float16, int8");
+    return typeNamed<CacheType>("cache dtype", name,
+                                {{"auto", CacheType::Auto},
+                                 {"float32", CacheType::Float32},
+                                 {"bfloat16", CacheType::BFloat16},
+                                 {"float16", CacheType::Float16},
+                                 {"int8", CacheType::Int8}});
 }
 
 std::unique_ptr<const Tokenizer> tokenizerFor(const Checkpoint& checkpoint,

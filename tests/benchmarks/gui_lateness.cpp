@@ -4,13 +4,12 @@
 #include "app/live_panels.h"
 #include "app/main_window.h"
 #include "app/thread_environment.h"
+#include "tests/benchmarks/benchmark_settings.h"
 #include "widgets/chat_panel.h"
 #include "widgets/composer.h"
-#include "widgets/theme.h"
 
 #include <QApplication>
 #include <QElapsedTimer>
-#include <QSettings>
 #include <QTemporaryDir>
 #include <QTimer>
 
@@ -67,10 +66,7 @@ int main(int argc, char** argv)
         return 2;
     }
     QTemporaryDir home;
-    QSettings::setDefaultFormat(QSettings::IniFormat);
-    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, home.path());
-    QCoreApplication::setOrganizationName("kvscope-benchmark");
-    kvscope::applyTheme(application, kvscope::ThemeChoice::Light);
+    kvscope::useBenchmarkSettings(application, home);
     kvscope::MainWindow window({});
     window.resize(1440, 900);
     window.show();

@@ -3,11 +3,10 @@
 // than SECONDS (default 1), 2 for wrong usage. Run it twice: the first run reads the files.
 #include "app/main_window.h"
 #include "app/thread_environment.h"
-#include "widgets/theme.h"
+#include "tests/benchmarks/benchmark_settings.h"
 
 #include <QApplication>
 #include <QEvent>
-#include <QSettings>
 #include <QTemporaryDir>
 #include <QTimer>
 
@@ -63,10 +62,7 @@ int main(int argc, char** argv)
     kvscope::settleThreadEnvironment(argv); // as the program itself does
     QApplication application(argc, argv);
     QTemporaryDir home;
-    QSettings::setDefaultFormat(QSettings::IniFormat);
-    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, home.path());
-    QCoreApplication::setOrganizationName("kvscope-benchmark");
-    kvscope::applyTheme(application, kvscope::ThemeChoice::Light);
+    kvscope::useBenchmarkSettings(application, home);
     kvscope::MainWindow window({});
     FirstPaint firstPaint;
     window.installEventFilter(&firstPaint);
