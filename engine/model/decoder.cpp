@@ -350,11 +350,7 @@ at::Device Decoder::device() const
 std::string Decoder::computeDescription() const
 {
     const std::string cache = cacheTypeName();
-    std::string weights = m_impl->checkpoint->storageSummary() + " weights";
-    if (m_impl->compute == ComputeType::BFloat16)
-        weights = "bfloat16 weights";
-    if (m_impl->compute == ComputeType::Float16)
-        weights = "float16 weights";
+    const std::string weights = weightsText(*m_impl->checkpoint, m_impl->compute);
     const std::string changed = ablationText(*m_impl->checkpoint);
     return weights + (m_impl->compute == ComputeType::Float32 ? ", float32 arithmetic, " : ", ") +
            cache + " cache" + (changed.empty() ? "" : ", " + changed);

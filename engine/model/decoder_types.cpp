@@ -33,6 +33,20 @@ ComputeType resolvedType(const Checkpoint& checkpoint, ComputeType asked)
     return allFloat ? ComputeType::Float32 : ComputeType::Auto;
 }
 
+std::string weightsText(const Checkpoint& checkpoint, ComputeType compute)
+{
+    const std::string stored = checkpoint.storageSummary() + " weights";
+    if (compute != ComputeType::BFloat16 && compute != ComputeType::Float16)
+        return stored;
+    const std::string type = compute == ComputeType::BFloat16 ? "bfloat16" : "float16";
+    const auto isBlocks = [](const auto& named) { return isQuantized(named.second.type); };
+    const bool hasBlocks =
+        std::any_of(checkpoint.files.begin(), checkpoint.files.end(), [&](const auto& file) {
+            return std::any_of(file->tensors().begin(), file->tensors().end(), isBlocks);
+        });
+    return hasBlocks ? stored + ", plain ones as " + type : type + " weights";
+}
+
 at::ScalarType cacheScalarType(CacheType cache, ComputeType compute)
 {
     switch (cache) {
