@@ -6,6 +6,7 @@
 #include "engine/lab/report_json.h"
 #include "engine/lab/run_record_identity.h"
 #include "engine/model/rotary_override.h"
+#include "engine/session/open_model.h"
 
 #include <iomanip>
 #include <memory>
@@ -147,6 +148,7 @@ void runPositions(PositionsArguments arguments, const CliContext& context)
     const auto schemes = schemesFor(arguments);
     const auto checkpoint =
         withAblations(openCheckpoint(arguments.common.model), arguments.common.ablations);
+    requireDifferentSchemes(*checkpoint, arguments.common.dtype, schemes);
     for (const PositionsScheme& scheme : schemes)
         withRotary(checkpoint,
                    scheme.rotary); // a wrong second choice is told before the first runs

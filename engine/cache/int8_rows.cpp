@@ -1,7 +1,5 @@
 #include "engine/cache/int8_rows.h"
 
-#include "engine/base/errors.h"
-
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/isfinite.h>
@@ -50,14 +48,6 @@ const char* cacheTypeName(at::ScalarType type)
     default:
         TORCH_CHECK(false, "a cache cannot be of ", type);
     }
-}
-
-at::ScalarType cacheTypeNamed(std::string_view name)
-{
-    for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kHalf, at::kChar})
-        if (name == cacheTypeName(type))
-            return type;
-    throw ArgumentError("a cache cannot be of '" + std::string(name) + "'");
 }
 
 void quantizeRow(std::byte* to, const float* row, std::int64_t headDim)

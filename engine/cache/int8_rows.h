@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 // Keys and values in int8: the D numbers of one head and position have one scale, which lies behind
 // them. An array [B, Hkv, S, D] is then one of int8 [B, Hkv, S, D + 4], so that rings, growing
@@ -23,8 +22,6 @@ inline std::int64_t rowElements(at::ScalarType type, std::int64_t headDim)
 
 /// How a cache of `type` is called: "bfloat16", "int8".
 const char* cacheTypeName(at::ScalarType type);
-/// The type of that name. \throws ArgumentError for another
-at::ScalarType cacheTypeNamed(std::string_view name);
 
 /// Rounds a row of D floats to the nearest of 255 even steps from -largest to largest: numbers of
 /// -127 to 127, times largest / 127. A row with a number that is not finite becomes NaN as a whole.

@@ -28,8 +28,10 @@ public:
         m_options.chunkTokens = experiment.chunkTokens;
         m_options.numBins = experiment.numBins;
         m_options.isWhole = experiment.isWhole;
+        const OpenModel& model = context.model();
+        requireDifferentSchemes(*model.checkpoint, model.opened.dtype, m_schemes);
         for (const PositionsScheme& scheme : m_schemes) // a wrong one is told before the first runs
-            withRotary(context.model().checkpoint, scheme.rotary);
+            withRotary(model.checkpoint, scheme.rotary);
         m_ids = experimentIds(context.model(), experiment.text);
     }
 

@@ -2,12 +2,12 @@
 
 #include "engine/base/memory_reading.h"
 #include "engine/base/units.h"
-#include "engine/cache/int8_rows.h"
 #include "engine/lab/latency.h"
 #include "engine/lab/limits.h"
 #include "engine/lab/report_json.h"
 #include "engine/lab/run_record_identity.h"
 #include "engine/lab/use.h"
+#include "engine/model/decoder_types.h"
 #include "engine/model/rotary_override.h"
 #include "engine/session/experiment_text.h"
 
@@ -73,7 +73,8 @@ LimitsReport limitsOf(const OpenModel& model, const LimitsExperiment& experiment
 {
     const ModelConfig& config = model.decoder->config();
     const CacheNumbers cache = model.decoder->cacheNumbers();
-    const bool isFloat = cache.elementBytes == 4;
+    const bool isFloat = resolvedType(*model.checkpoint, computeTypeFrom(model.opened.dtype)) ==
+                         ComputeType::Float32;
     LimitsRequest request;
     request.weights = weightBytesOf(*model.checkpoint);
     request.cache = cache;
@@ -194,9 +195,10 @@ std::unique_ptr<Decoder> anotherDecoder(const OpenModel& model, const OpenReques
 MixedKVCache cacheFor(const OpenModel& model, const std::string& cacheDtype)
 {
     MixedKVCache own = model.decoder->makeCache();
-    if (cacheDtype.empty() || cacheDtype == "auto" || cacheDtype == model.opened.cacheDtype)
+    if (cacheDtype.empty())
         return own;
-    return {own.shape(), own.options().dtype(cacheTypeNamed(cacheDtype))};
+    const at::ScalarType type = cacheTypeIn(*model.checkpoint, model.opened.dtype, cacheDtype);
+    return {own.shape(), own.options().dtype(type)};
 }
 
 } // namespace kvscope

@@ -2,6 +2,8 @@
 
 #include "engine/base/errors.h"
 #include "engine/base/memory_reading.h"
+#include "engine/cache/int8_rows.h"
+#include "engine/model/decoder_types.h"
 #include "engine/model/rotary_override.h"
 
 #include <ATen/Parallel.h>
@@ -56,6 +58,28 @@ CacheType cacheTypeFrom(const std::string& name)
                                  {"bfloat16", CacheType::BFloat16},
                                  {"float16", CacheType::Float16},
                                  {"int8", CacheType::Int8}});
+}
+
+at::ScalarType cacheTypeIn(const Checkpoint& checkpoint, const std::string& dtype,
+                           const std::string& cacheDtype)
+{
+    return cacheScalarType(cacheTypeFrom(cacheDtype),
+                           resolvedType(checkpoint, computeTypeFrom(dtype)));
+}
+
+void requireDifferentSchemes(const Checkpoint& checkpoint, const std::string& dtype,
+                             const std::vector<PositionsScheme>& schemes)
+{
+    if (schemes.size() != 2 || schemes[0].rotary != schemes[1].rotary)
+        return;
+    const auto typeOf = [&](const PositionsScheme& scheme) {
+        return cacheTypeIn(checkpoint, dtype,
+                           scheme.cacheDtype.empty() ? "auto" : scheme.cacheDtype);
+    };
+    if (typeOf(schemes[0]) == typeOf(schemes[1]))
+        throw ArgumentError(std::string("both series would have the same rotation and a ") +
+                            cacheTypeName(typeOf(schemes[0])) +
+                            " cache: there is nothing to compare");
 }
 
 std::unique_ptr<const Tokenizer> tokenizerFor(const Checkpoint& checkpoint,

@@ -45,7 +45,9 @@ public:
     {
         const std::vector<TokenId> ids = textIds(positions.text);
         requirePositionsRunnable(*m_model.decoder, std::ssize(ids));
-        for (const PositionsScheme& scheme : schemesOf(m_model.opened, positions)) {
+        const auto schemes = schemesOf(m_model.opened, positions);
+        requireDifferentSchemes(*m_model.checkpoint, m_model.opened.dtype, schemes);
+        for (const PositionsScheme& scheme : schemes) {
             const auto checkpoint = withRotary(m_model.checkpoint, scheme.rotary);
             PlanRow row = rowFor(std::ssize(ids));
             row.label = rotaryText(checkpoint->config);

@@ -26,6 +26,8 @@ private Q_SLOTS:
                                                        << "a smaller length";
         QTest::newRow("three schemes") << "three"
                                        << "at most two";
+        QTest::newRow("a cache and itself") << "same cache"
+                                            << "nothing to compare";
         QTest::newRow("a scheme that is none") << "scheme"
                                                << "sideways";
         QTest::newRow("no length") << "no length"
@@ -62,6 +64,8 @@ private Q_SLOTS:
             loss.rotaries = {"", "plain", "linear:2"};
         else if (what == "scheme")
             loss.rotaries = {"", "sideways"};
+        else if (what == "same cache") // float32 throughout is what "auto" finds in this model
+            loss.cacheDtypes = {"", "float32"};
         else if (what == "no length")
             latency.lengths.clear();
         else if (what == "negative")
