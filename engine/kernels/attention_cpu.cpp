@@ -110,6 +110,7 @@ CpuAttention cpuAttention(const float* q, float* out, at::IntArrayRef shape, con
     call.scale = static_cast<float>(settings.scale);
     call.softCap = static_cast<float>(settings.softCap);
     call.window = settings.window;
+    call.isStreamed = settings.isStreamed;
     call.firstQueryPosition = firstQueryPosition;
     call.numPieces = view.numSegments;
     for (std::size_t i = 0; i < view.numSegments; ++i)

@@ -99,6 +99,7 @@ void DecodeAttention::attendPart(std::int64_t item, float* states) const
                        block.values =
                            piece.valueRows(batch, kvHead).from(from - piece.firstPosition);
                        block.softCap = call.softCap;
+                       block.isStreamed = call.isStreamed;
                        block.state = state;
                        if (call.fillVisible(0, m_numRows, from, to, visible.data()))
                            block.visible = visible.data();

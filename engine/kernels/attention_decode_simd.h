@@ -83,7 +83,7 @@ void scoreRows(const DecodeBlock& block, int firstRow, const float* q, const Ele
     for (; k + 4 <= block.numKeys; k += 4) {
         if (firstRow == 0)
             for (int ahead = k; ahead < k + 4; ++ahead)
-                prefetchRow(values + ahead * block.values.stride, block.headDim);
+                prefetchRow(values + ahead * block.values.stride, block.headDim, block.isStreamed);
         dotProducts<Rows, 4>(q, qStride, keys + k * stride, stride, block.headDim, scores + k);
     }
     for (; k < block.numKeys; ++k)
@@ -126,7 +126,7 @@ KVSCOPE_INLINE void addValueColumns(const DecodeBlock& block, const Element* val
         reinterpret_cast<const Element*>(block.keys.data) + block.numKeys * block.keys.stride + d;
     for (int k = 0; k < block.numKeys; ++k) {
         const Element* value = values + k * block.values.stride + d;
-        prefetchRow(nextKeys + k * block.keys.stride, Pairs * kPairLanes);
+        prefetchRow(nextKeys + k * block.keys.stride, Pairs * kPairLanes, block.isStreamed);
         for (int p = 0; p < Pairs; ++p) {
             // Reads the weights anew for each pair: g++ 12 otherwise keeps them, and spills a sum
             // to the stack.

@@ -61,6 +61,7 @@ struct DecodeBlock
     KVRows values;
     float softCap = 0.0F;                 ///< 0: none
     const VisibleKeys* visible = nullptr; ///< [rows]; null: every row sees every key
+    bool isStreamed = false; ///< whether keys and values come from memory: AttentionSettings
     SoftmaxState state;
 };
 

@@ -81,7 +81,7 @@ void multiplyTile(const RowProduct& p, std::int64_t row, std::int64_t input)
             sum = _mm256_setzero_ps();
     std::int64_t i = 0;
     for (; i + 8 <= p.cols; i += 8) {
-        prefetch<Rows * 8 * Format::kBytes>(weight + i * Rows * Format::kBytes);
+        prefetch<Rows * 8 * Format::kBytes>(weight + i * Rows * Format::kBytes, p.isStreamed);
         __m256 in[Inputs];
 #pragma GCC unroll 8
         for (int n = 0; n < Inputs; ++n)

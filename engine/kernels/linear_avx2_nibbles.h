@@ -146,7 +146,7 @@ void multiplyNibbleRow(const RowProduct& p, std::int64_t row, std::int64_t input
         sums.products[n][0] = sums.products[n][1] = sums.offsets[n] = _mm256_setzero_ps();
     std::int64_t blocks = p.cols / kGroupSize;
     for (; blocks >= 8; blocks -= 8, block += 8 * Format::kBytes) {
-        prefetch<8 * Format::kBytes>(block);
+        prefetch<8 * Format::kBytes>(block, p.isStreamed);
         addFourBlocks<Format, Inputs>(block, in, sums);
         addFourBlocks<Format, Inputs>(block + 4 * Format::kBytes, in, sums);
     }

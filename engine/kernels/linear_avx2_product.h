@@ -153,7 +153,7 @@ void multiplyRow(const RowProduct& p, std::int64_t row, std::int64_t input)
         sums[n][0] = sums[n][1] = _mm256_setzero_ps();
     std::int64_t col = 0;
     for (; col + kBlockSize <= p.cols; col += kBlockSize) {
-        prefetch<Format::kBytes>(block);
+        prefetch<Format::kBytes>(block, p.isStreamed);
         if constexpr (Format::kHalves)
             addHalves<Format, Inputs>(block, in, sums);
         else

@@ -24,6 +24,8 @@ struct RowProduct
     std::int64_t numInputs = 0;
     float* y = nullptr; ///< [numInputs, yStride]; row r of W gives element r of each
     std::int64_t yStride = 0;
+    bool isStreamed = false; ///< whether the weights, being more than the last cache holds, come
+                             ///< from memory each time
 };
 
 /// Computes y for the rows [firstRow, endRow) of W.

@@ -83,7 +83,7 @@ void InputRow::fillIn(RowProduct& product, const RowMultiplier& multiplier)
     product.scaleAndSum = m_scaleAndSum.data();
 }
 
-WeightRows::WeightRows(const WeightMatrix& weight, Precision precision)
+WeightRows::WeightRows(const WeightMatrix& weight, Precision precision, bool isStreamed)
     : m_multiplier(weight.type, precision, bestInstructionSet())
     , m_rows(weight.rows)
 {
@@ -93,6 +93,7 @@ WeightRows::WeightRows(const WeightMatrix& weight, Precision precision)
     m_product.cols = weight.cols;
     m_product.numInputs = 1;
     m_product.yStride = weight.rows;
+    m_product.isStreamed = isStreamed;
 }
 
 void WeightRows::askFor(std::int64_t first) const

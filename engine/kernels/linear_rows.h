@@ -55,8 +55,8 @@ class WeightRows
 {
 public:
     WeightRows() = default;
-    /// checkWeight()s it.
-    WeightRows(const WeightMatrix& weight, Precision precision);
+    /// checkWeight()s it. \param isStreamed  as RowProduct has it
+    WeightRows(const WeightMatrix& weight, Precision precision, bool isStreamed);
 
     std::int64_t rows() const { return m_rows; }
     std::int64_t cols() const { return m_product.cols; }

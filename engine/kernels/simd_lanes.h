@@ -187,13 +187,18 @@ KVSCOPE_INLINE Lanes loadUpTo(const Element* from, std::int64_t count)
     return count >= kLanes ? load(from) : loadPart(from, count);
 }
 
-/// Asks for a row that will be read soon. Past the end of the memory it does nothing.
+/// Asks for a row that will be read soon. Past the end of the memory it does nothing. What is
+/// streamed goes to the first cache alone, as in linear_avx2_lanes.h.
 template <typename Element>
-KVSCOPE_INLINE void prefetchRow(const Element* row, std::int64_t count)
+KVSCOPE_INLINE void prefetchRow(const Element* row, std::int64_t count, bool isStreamed)
 {
     constexpr std::int64_t kLine = 64 / sizeof(Element);
-    for (std::int64_t i = 0; i < count; i += kLine)
-        __builtin_prefetch(row + i);
+    for (std::int64_t i = 0; i < count; i += kLine) {
+        if (isStreamed)
+            __builtin_prefetch(row + i, 0, 0);
+        else
+            __builtin_prefetch(row + i);
+    }
 }
 
 KVSCOPE_INLINE Lanes larger(Lanes a, Lanes b)

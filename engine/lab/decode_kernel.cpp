@@ -200,6 +200,7 @@ private:
                                 m_cacheOptions.dtype(queryType));
         input.settings.scale = m_config.scoreScale();
         input.settings.softCap = m_config.attentionSoftCap;
+        input.settings.isStreamed = true; // the copies are more than caches hold
         return input;
     }
 

@@ -2,7 +2,7 @@
 
 #include "engine/kernels/attention_cpu.h"
 #include "engine/kernels/elementwise_paths.h"
-#include "engine/model/step_feed_forward.h"
+#include "engine/kernels/last_cache.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/from_blob.h>
@@ -41,8 +41,8 @@ struct Own
 
 struct DecodeStep::Impl
 {
-    Impl(const ModelConfig& modelConfig, const DecoderWeights& decoderWeights, Precision products,
-         Precision deciding);
+    Impl(const ModelConfig& modelConfig, const DecoderWeights& decoderWeights,
+         const StepProducts& products);
 
     /// One member's part of the whole step.
     void takePart(Team& team, int member) noexcept;
@@ -59,6 +59,7 @@ struct DecodeStep::Impl
     const ModelConfig& config;
     const DecoderWeights& weights;
     const ElementwiseKernels& kernels;
+    const std::uint64_t lastCache = lastCacheBytes(at::get_num_threads());
     std::vector<StepLayer> layers;
     WeightRows head;
 
@@ -67,6 +68,7 @@ struct DecodeStep::Impl
     std::int64_t position = 0;
     std::span<const RotaryRows* const> rows;
     MixedKVCache* cache = nullptr;
+    bool isCacheStreamed = false; ///< AttentionSettings::isStreamed
     float* logits = nullptr;
     const std::stop_token* stop = nullptr;
 
@@ -82,24 +84,27 @@ struct DecodeStep::Impl
 };
 
 DecodeStep::Impl::Impl(const ModelConfig& modelConfig, const DecoderWeights& decoderWeights,
-                       Precision products, Precision deciding)
+                       const StepProducts& products)
     : config(modelConfig)
     , weights(decoderWeights)
     , kernels(elementwiseKernels(bestInstructionSet()))
-    , head(decoderWeights.head, deciding)
+    , head(decoderWeights.head, products.deciding, products.areStreamed)
     , q(floats(config.numHeads * config.headDim))
     , mixed(q)
     , y(floats(config.modelWidth))
 {
     const std::array<std::int64_t, 4> shape{1, config.numKvHeads, 1, config.headDim};
+    const auto linear = [&](const LinearWeights& each) {
+        return StepLinear(each, products.layers, products.areStreamed);
+    };
     layers.reserve(config.layers.size());
     for (std::size_t i = 0; i < config.layers.size(); ++i) {
         const LayerWeights& w = weights.layers[i];
-        layers.push_back({{w.query, products},
-                          {w.key, products},
-                          {w.value, products},
-                          {w.output, products},
-                          {w, config.layers[i], config, products, deciding},
+        layers.push_back({linear(w.query),
+                          linear(w.key),
+                          linear(w.value),
+                          linear(w.output),
+                          {w, config.layers[i], config, products},
                           floats(config.numKvHeads * config.headDim),
                           floats(config.numKvHeads * config.headDim),
                           {},
@@ -161,6 +166,7 @@ try {
     settings.window = kind.kind == LayerKind::Windowed ? kind.window : 0;
     settings.softCap = config.attentionSoftCap;
     settings.sinks = w.sink;
+    settings.isStreamed = isCacheStreamed;
     const std::array<std::int64_t, 4> shape{1, 1, config.numHeads, config.headDim};
     attention.emplace(cpuAttention(q.data(), mixed.data(), shape, view, position, settings),
                       attentionSimd(), team.size());
@@ -259,9 +265,9 @@ bool DecodeStep::supports(const ModelConfig& config)
            config.numHeads / config.numKvHeads <= DecodeBlock::kMaxRows;
 }
 
-DecodeStep::DecodeStep(const ModelConfig& config, const DecoderWeights& weights, Precision products,
-                       Precision deciding)
-    : m_impl(std::make_unique<Impl>(config, weights, products, deciding))
+DecodeStep::DecodeStep(const ModelConfig& config, const DecoderWeights& weights,
+                       const StepProducts& products)
+    : m_impl(std::make_unique<Impl>(config, weights, products))
 {
 }
 
@@ -275,6 +281,7 @@ void DecodeStep::run(float* x, std::int64_t position, std::span<const RotaryRows
     step.position = position;
     step.rows = rows;
     step.cache = &cache;
+    step.isCacheStreamed = cache.liveBytes() > step.lastCache;
     step.logits = logits;
     step.stop = &stop;
     step.problem = nullptr;

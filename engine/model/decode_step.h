@@ -4,6 +4,7 @@
 #include "engine/model/decoder_weights.h"
 #include "engine/model/feed_forward.h"
 #include "engine/model/rotary.h"
+#include "engine/model/step_feed_forward.h"
 
 #include <cstdint>
 #include <memory>
@@ -25,10 +26,8 @@ public:
     static bool supports(const ModelConfig& config);
 
     /// \pre supports(config), weights on the CPU
-    /// \param products, deciding  of products as in the decoder: those that decide between tokens
-    /// or experts apart
-    DecodeStep(const ModelConfig& config, const DecoderWeights& weights, Precision products,
-               Precision deciding);
+    DecodeStep(const ModelConfig& config, const DecoderWeights& weights,
+               const StepProducts& products);
     ~DecodeStep();
     DecodeStep(const DecodeStep&) = delete;
     DecodeStep& operator=(const DecodeStep&) = delete;

@@ -6,6 +6,7 @@
 #include "engine/cache/open_chunk.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/elementwise.h"
+#include "engine/kernels/last_cache.h"
 #include "engine/kernels/linear.h"
 #include "engine/model/ablation.h"
 #include "engine/model/decode_step.h"
@@ -14,6 +15,7 @@
 #include "engine/model/feed_forward.h"
 #include "engine/model/rotary.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
@@ -35,6 +37,7 @@ struct Decoder::Impl
     std::vector<RotaryTable> rotary;
     std::vector<std::size_t> rotaryOfLayer; ///< index into `rotary`, by layer
     std::unique_ptr<DecodeStep> step;       ///< null where it does not support the model
+    const std::uint64_t lastCache = lastCacheBytes(at::get_num_threads());
 
     const ModelConfig& config() const { return checkpoint->config; }
     ProductSettings settingsOf(KernelPath path) const
@@ -207,6 +210,7 @@ at::Tensor Decoder::Impl::attend(const at::Tensor& x, std::int64_t layer,
     settings.window = shape.kind == LayerKind::Windowed ? shape.window : 0;
     settings.softCap = c.attentionSoftCap;
     settings.sinks = w.sink;
+    settings.isStreamed = cache != nullptr && cache->liveBytes() > lastCache;
     const at::Tensor mixed = options.path == KernelPath::Reference
                                  ? attentionReference(q, view, firstPosition, settings)
                                  : attention(q, view, firstPosition, settings);
@@ -326,8 +330,10 @@ Decoder::Decoder(std::shared_ptr<const Checkpoint> checkpoint, DecoderOptions op
     m_impl->makeRotaryTables();
     if (m_impl->device.is_cpu() && DecodeStep::supports(config()))
         m_impl->step = std::make_unique<DecodeStep>(
-            config(), m_impl->weights, m_impl->settingsOf(KernelPath::Fast).precision,
-            m_impl->decidingSettings(KernelPath::Fast).precision);
+            config(), m_impl->weights,
+            StepProducts{.layers = m_impl->settingsOf(KernelPath::Fast).precision,
+                         .deciding = m_impl->decidingSettings(KernelPath::Fast).precision,
+                         .areStreamed = weightBytes() > m_impl->lastCache});
 }
 
 Decoder::~Decoder() = default;

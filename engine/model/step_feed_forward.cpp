@@ -7,8 +7,8 @@
 
 namespace kvscope {
 
-StepLinear::StepLinear(const LinearWeights& weights, Precision precision)
-    : weight(weights.weight, precision)
+StepLinear::StepLinear(const LinearWeights& weights, Precision precision, bool isStreamed)
+    : weight(weights.weight, precision, isStreamed)
     , bias(weights.bias.defined() ? weights.bias.const_data_ptr<float>() : nullptr)
 {
 }
@@ -24,7 +24,7 @@ void StepLinear::operator()(const Team& team, int member, InputRow& x, float* y)
 }
 
 StepFeedForward::StepFeedForward(const LayerWeights& weights, const LayerConfig& layer,
-                                 const ModelConfig& config, Precision products, Precision deciding)
+                                 const ModelConfig& config, const StepProducts& products)
     : m_activate(gatedRow(config.activation))
 {
     if (!layer.hasExperts) {
@@ -35,19 +35,22 @@ StepFeedForward::StepFeedForward(const LayerWeights& weights, const LayerConfig&
     m_numRouted = moe.experts.size();
     m_numActive = static_cast<std::size_t>(config.experts->numActive);
     m_normalisesWeights = config.experts->normalisesWeights;
-    m_router = StepLinear(moe.router, deciding);
+    m_router = StepLinear(moe.router, products.deciding, products.areStreamed);
     for (const FeedForwardWeights& routed : moe.experts)
         m_experts.push_back(expert(routed, products));
     for (const FeedForwardWeights& shared : moe.shared)
         m_experts.push_back(expert(shared, products));
     if (moe.sharedGate.rows > 0)
-        m_sharedGate.weight = WeightRows(moe.sharedGate, products);
+        m_sharedGate.weight = WeightRows(moe.sharedGate, products.layers, products.areStreamed);
 }
 
 StepFeedForward::Expert StepFeedForward::expert(const FeedForwardWeights& weights,
-                                                Precision precision) const
+                                                const StepProducts& products)
 {
-    return {{weights.gate, precision}, {weights.up, precision}, {weights.down, precision}};
+    const auto linear = [&](const LinearWeights& each) {
+        return StepLinear(each, products.layers, products.areStreamed);
+    };
+    return {linear(weights.gate), linear(weights.up), linear(weights.down)};
 }
 
 void StepFeedForward::reserve(StepHidden& hidden) const

@@ -12,6 +12,14 @@
 
 namespace kvscope {
 
+/// How a DecodeStep multiplies.
+struct StepProducts
+{
+    Precision layers = Precision::Fast;
+    Precision deciding = Precision::FastSums; ///< between tokens or experts
+    bool areStreamed = false;                 ///< RowProduct::isStreamed of all weights
+};
+
 /// A linear layer of a DecodeStep, in pieces. Borrows its weights.
 struct StepLinear
 {
@@ -19,7 +27,7 @@ struct StepLinear
     const float* bias = nullptr; ///< null: none
 
     StepLinear() = default;
-    StepLinear(const LinearWeights& weights, Precision precision);
+    StepLinear(const LinearWeights& weights, Precision precision, bool isStreamed);
     /// A member's rows of y. \param x  the member's \param y  [rows]
     void operator()(const Team& team, int member, InputRow& x, float* y) const;
     /// As WeightRows::askFor(), of the member's rows.
@@ -55,7 +63,7 @@ public:
     };
 
     StepFeedForward(const LayerWeights& weights, const LayerConfig& layer,
-                    const ModelConfig& config, Precision products, Precision deciding);
+                    const ModelConfig& config, const StepProducts& products);
 
     /// Of what expand() multiplies first. Nothing where it depends on the token.
     void askForFirst(const Team& team, int member) const;
@@ -73,7 +81,7 @@ private:
         StepLinear gate, up, down;
     };
     std::size_t numVisits() const { return m_numActive + m_experts.size() - m_numRouted; }
-    Expert expert(const FeedForwardWeights& weights, Precision precision) const;
+    static Expert expert(const FeedForwardWeights& weights, const StepProducts& products);
     /// Which experts are visited: every member finds the same, from the router's logits.
     void choose(const std::vector<float>& router, Own& own) const;
 

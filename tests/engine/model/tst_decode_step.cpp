@@ -53,7 +53,7 @@ public:
     explicit OneStep(const std::string& path)
         : m_checkpoint(openCheckpoint(goldenPath(path)))
         , m_weights(loadWeights(*m_checkpoint, at::kCPU, ComputeType::Float32, {}))
-        , m_step(m_checkpoint->config, m_weights, Precision::Exact, Precision::Exact)
+        , m_step(m_checkpoint->config, m_weights, {Precision::Exact, Precision::Exact, true})
     {
     }
 
