@@ -31,4 +31,13 @@ bool hasBFloat16Products()
 #endif
 }
 
+bool hasWideMatrixLibrary()
+{
+#ifdef KVSCOPE_AVX2
+    return __builtin_cpu_supports("avx512f");
+#else
+    return false;
+#endif
+}
+
 } // namespace kvscope

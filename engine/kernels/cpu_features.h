@@ -16,4 +16,7 @@ InstructionSet bestInstructionSet();
 /// AVX512-BF16. Elsewhere it converts element by element and is slower.
 bool hasBFloat16Products();
 
+/// Whether the matrix library multiplies float32 in vectors of AVX-512, wider than our kernels'.
+bool hasWideMatrixLibrary();
+
 } // namespace kvscope

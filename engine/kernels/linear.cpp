@@ -17,9 +17,11 @@ namespace kvscope {
 
 namespace {
 
-// Up to this many rows of x, reading the weight where it lies is the faster way: for every format
-// and either precision the two ways meet between 32 and 64 rows (Zen 3, [1536, 576], one thread).
-constexpr std::int64_t kMostFewRows = 32;
+// Up to this many rows of x, reading the weight where it lies is the faster way: beside panels the
+// two ways meet between 13 and 28 rows, by format (linear_speed, Zen 2, [1536, 576] and
+// [1536, 1536], one thread or two), beside the library between 32 and 64.
+constexpr std::int64_t kMostFewRows = 18;
+constexpr std::int64_t kMostFewRowsBesideLibrary = 32;
 // The same where bfloat16 products run on AMX; an estimate from its measured speed, expanding
 // included.
 constexpr std::int64_t kMostFewRowsBFloat16 = 12;
@@ -87,10 +89,17 @@ bool isBFloat16Product(const WeightMatrix& weight, Precision precision)
     return precision == Precision::Fast && weight.type != StorageType::F32 && hasBFloat16Products();
 }
 
+bool usesPanels()
+{
+    static const bool areFaster = hasPanelProducts() && !hasWideMatrixLibrary();
+    return areFaster;
+}
+
 bool isFewRows(const at::Tensor& x, const WeightMatrix& weight, Precision precision)
 {
-    return x.size(0) <=
-           (isBFloat16Product(weight, precision) ? kMostFewRowsBFloat16 : kMostFewRows);
+    if (isBFloat16Product(weight, precision))
+        return x.size(0) <= kMostFewRowsBFloat16;
+    return x.size(0) <= (usesPanels() ? kMostFewRows : kMostFewRowsBesideLibrary);
 }
 
 void checkProduct(const at::Tensor& x, const WeightMatrix& weight)
@@ -141,8 +150,9 @@ at::Tensor linear(const at::Tensor& x, const WeightMatrix& weight, Precision pre
         return linearTensorOps(x, weight);
     if (isFewRows(x, weight, precision))
         return linearFewRows(x, weight, precision, bestInstructionSet());
-    return isBFloat16Product(weight, precision) ? linearBFloat16(x, weight)
-                                                : linearManyRows(x, weight);
+    if (isBFloat16Product(weight, precision))
+        return linearBFloat16(x, weight);
+    return usesPanels() ? linearPanels(x, weight) : linearManyRows(x, weight);
 }
 
 std::vector<at::Tensor> linear(const at::Tensor& x, std::span<const WeightMatrix* const> weights,

@@ -155,6 +155,8 @@ private Q_SLOTS:
         QFETCH(int, type);
         const auto storage = static_cast<StorageType>(type);
         verifyPath(storage, 0.0, linearManyRows);
+        if (hasPanelProducts())
+            verifyPath(storage, 0.0, linearPanels);
         verifyPath(storage, 0.0, linearReference);
     }
 
@@ -188,6 +190,43 @@ private Q_SLOTS:
         QCOMPARE(got.scalar_type(), at::kFloat);
         const QString difference = worstAgainstDefinition(got, x, weight, kBFloat16);
         QVERIFY2(difference.isEmpty(), qPrintable(difference));
+    }
+
+    // Shapes at the edges of the blocks: 16 rows of W a panel and 16 panels a slice, 6 rows of x a
+    // tile and 192 a block, 320 columns at most at a time; shares of x among many threads.
+    void panelsCoverEveryEdge()
+    {
+        if (!hasPanelProducts())
+            QSKIP("this processor has no AVX2");
+        at::manual_seed(32);
+        for (const int threads : {1, 2, 5}) {
+            at::set_num_threads(threads);
+            for (const Shape& shape :
+                 {Shape{1, 1, 1, 0}, Shape{15, 7, 5, 0}, Shape{16, 8, 6, 0}, Shape{17, 321, 7, 2},
+                  Shape{257, 648, 191, 0}, Shape{272, 320, 193, 0}, Shape{3, 97, 400, 0},
+                  Shape{40, 1000, 203, 1}}) {
+                const auto weight =
+                    randomWeight(StorageType::F32, shape.rows, shape.cols, shape.misalignment);
+                const at::Tensor x = at::randn({shape.inputs, shape.cols});
+                const QString difference =
+                    worstAgainstDefinition(linearPanels(x, weight), x, weight, 0.0);
+                QVERIFY2(difference.isEmpty(), qPrintable(difference));
+            }
+        }
+    }
+
+    void panelsGiveARowTheSameBitsAmongOthers()
+    {
+        if (!hasPanelProducts())
+            QSKIP("this processor has no AVX2");
+        at::manual_seed(33);
+        const auto weight = randomWeight(StorageType::Q4_1, 1027, 672);
+        const at::Tensor x = at::randn({205, weight.cols});
+        const at::Tensor all = linearPanels(x, weight);
+        at::set_num_threads(1);
+        QVERIFY(at::equal(linearPanels(x, weight), all));
+        for (const std::int64_t n : {1, 6, 77, 204})
+            QVERIFY(at::equal(linearPanels(x.narrow(0, n, 1), weight), all.narrow(0, n, 1)));
     }
 
     // A weight of several slices: 2^20 elements a slice, so 3 here and the last one partial.
