@@ -1,75 +1,12 @@
 #include "engine/kernels/block_formats.h"
 
-#include "engine/kernels/block_bytes.h"
-#include "engine/kernels/block_tables.h"
+#include "engine/kernels/k_block_readers.h"
 
 #include <c10/util/Exception.h>
 
 namespace kvscope {
 
 namespace {
-
-float loadBFloat16(const std::byte* at)
-{
-    return std::bit_cast<float>(static_cast<std::uint32_t>(loadU16(at)) << 16);
-}
-
-// Half of 2^(e - 127), an E8M0 scale; the smallest two are subnormal.
-float loadHalvedExponent(const std::byte* at)
-{
-    const auto exponent = std::to_integer<std::uint32_t>(*at);
-    const std::uint32_t bits = exponent < 2 ? 0x00200000U << exponent : (exponent - 1) << 23;
-    return std::bit_cast<float>(bits);
-}
-
-void subtract(int zero, std::int8_t* integers)
-{
-    for (std::int64_t i = 0; i < kGroup; ++i)
-        integers[i] = static_cast<std::int8_t>(integers[i] - zero);
-}
-
-// Bit i of the four bytes is the fifth bit of element i.
-void addFifthBits(const std::byte* bits, std::int8_t* integers)
-{
-    for (std::int64_t i = 0; i < kGroup; ++i)
-        if ((byteAt(bits + i / 8) >> (i % 8) & 1) != 0)
-            integers[i] = static_cast<std::int8_t>(integers[i] + 16);
-}
-
-GroupFactors readBlock(StorageType type, const std::byte* block, std::int8_t* integers)
-{
-    switch (type) {
-    case StorageType::Q8_0:
-        std::memcpy(integers, block + 2, kGroup);
-        return uniform(loadHalf(block));
-    case StorageType::Q4_0:
-        readNibbles(block + 2, integers);
-        subtract(8, integers);
-        return uniform(loadHalf(block));
-    case StorageType::Q4_1:
-        readNibbles(block + 4, integers);
-        return uniform(loadHalf(block), loadHalf(block + 2));
-    case StorageType::Q5_0:
-        readNibbles(block + 6, integers);
-        addFifthBits(block + 2, integers);
-        subtract(16, integers);
-        return uniform(loadHalf(block));
-    case StorageType::Q5_1:
-        readNibbles(block + 8, integers);
-        addFifthBits(block + 4, integers);
-        return uniform(loadHalf(block), loadHalf(block + 2));
-    case StorageType::IQ4_NL:
-        readNibbles(block + 2, integers);
-        lookUp(kNonLinear4, integers);
-        return uniform(loadHalf(block));
-    case StorageType::MXFP4:
-        readNibbles(block + 1, integers);
-        lookUp(kTwiceFloat4, integers);
-        return uniform(loadHalvedExponent(block));
-    default:
-        TORCH_CHECK(false, "readGroup: no block format ", storageName(type));
-    }
-}
 
 void decodeGroups(StorageType type, const std::byte* row, float* out, std::int64_t cols)
 {
@@ -93,19 +30,45 @@ std::int64_t bytesPerRow(StorageType type, std::int64_t cols)
     return cols / blockElements(type) * blockBytes(type);
 }
 
-bool hasOffsets(StorageType type)
-{
-    return type == StorageType::Q4_1 || type == StorageType::Q5_1 || type == StorageType::Q2_K ||
-           type == StorageType::Q4_K || type == StorageType::Q5_K;
-}
-
 GroupFactors readGroup(StorageType type, const std::byte* row, std::int64_t group,
                        std::int8_t* integers)
 {
+    TORCH_CHECK(isQuantized(type), "readGroup: no block format ", storageName(type));
     const std::int64_t perBlock = blockElements(type) / kGroup;
-    if (perBlock <= 1)
-        return readBlock(type, row + group * blockBytes(type), integers);
-    return readKGroup(type, row + group / perBlock * blockBytes(type), group % perBlock, integers);
+    const std::byte* block = row + group / perBlock * blockBytes(type);
+    const int inBlock = static_cast<int>(group % perBlock);
+    switch (type) {
+    case StorageType::Q8_0:
+        return readBlock<StorageType::Q8_0>(block, integers);
+    case StorageType::Q4_0:
+        return readBlock<StorageType::Q4_0>(block, integers);
+    case StorageType::Q4_1:
+        return readBlock<StorageType::Q4_1>(block, integers);
+    case StorageType::Q5_0:
+        return readBlock<StorageType::Q5_0>(block, integers);
+    case StorageType::Q5_1:
+        return readBlock<StorageType::Q5_1>(block, integers);
+    case StorageType::IQ4_NL:
+        return readBlock<StorageType::IQ4_NL>(block, integers);
+    case StorageType::MXFP4:
+        return readBlock<StorageType::MXFP4>(block, integers);
+    case StorageType::Q2_K:
+        return readKGroup<StorageType::Q2_K>(block, inBlock, integers);
+    case StorageType::Q3_K:
+        return readKGroup<StorageType::Q3_K>(block, inBlock, integers);
+    case StorageType::Q4_K:
+        return readKGroup<StorageType::Q4_K>(block, inBlock, integers);
+    case StorageType::Q5_K:
+        return readKGroup<StorageType::Q5_K>(block, inBlock, integers);
+    case StorageType::Q6_K:
+        return readKGroup<StorageType::Q6_K>(block, inBlock, integers);
+    case StorageType::Q8_K:
+        return readKGroup<StorageType::Q8_K>(block, inBlock, integers);
+    case StorageType::IQ4_XS:
+        return readKGroup<StorageType::IQ4_XS>(block, inBlock, integers);
+    default:
+        TORCH_CHECK(false, "readGroup: no block format ", storageName(type));
+    }
 }
 
 void decodeRow(StorageType type, const std::byte* row, float* out, std::int64_t cols)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/kernels/attention.h"
+#include "engine/kernels/weight_matrix.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -19,6 +20,9 @@ struct CudaKernels
     at::Tensor (*decodeAttention)(const at::Tensor& q, const KVView& view,
                                   std::int64_t firstQueryPosition,
                                   const AttentionSettings& settings);
+    /// linear() for a few rows of x and a weight in a block format; see weight_product.h.
+    /// \param x  [N, in] contiguous float32, bfloat16 or float16
+    at::Tensor (*weightProduct)(const at::Tensor& x, const WeightMatrix& weight);
 };
 
 /// Loads LibTorch's CUDA libraries and our CUDA kernels, once; later calls return at once.

@@ -1,71 +1,14 @@
+#include "engine/kernels/cuda_lanes.cuh"
 #include "engine/kernels/decode_attention.h"
-
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
 
 namespace kvscope {
 
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kWarps = kThreads / 32;
+constexpr int kWarps = kThreads / kWarpLanes;
 constexpr int kTileKeys = 64;
 constexpr int kLanesPerKey = 8;
-constexpr unsigned kAllLanes = 0xffffffffU;
-
-__device__ float2 loadPair(const float* from)
-{
-    return *reinterpret_cast<const float2*>(from);
-}
-__device__ float2 loadPair(const __nv_bfloat16* from)
-{
-    return __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(from));
-}
-__device__ float2 loadPair(const __half* from)
-{
-    return __half22float2(*reinterpret_cast<const __half2*>(from));
-}
-
-__device__ float loadNumber(const void* from, CudaNumber type, std::int64_t index)
-{
-    switch (type) {
-    case CudaNumber::BFloat16:
-        return __bfloat162float(static_cast<const __nv_bfloat16*>(from)[index]);
-    case CudaNumber::Float16:
-        return __half2float(static_cast<const __half*>(from)[index]);
-    default:
-        return static_cast<const float*>(from)[index];
-    }
-}
-
-__device__ void storeNumber(void* to, CudaNumber type, std::int64_t index, float x)
-{
-    switch (type) {
-    case CudaNumber::BFloat16:
-        static_cast<__nv_bfloat16*>(to)[index] = __float2bfloat16(x);
-        break;
-    case CudaNumber::Float16:
-        static_cast<__half*>(to)[index] = __float2half(x);
-        break;
-    default:
-        static_cast<float*>(to)[index] = x;
-    }
-}
-
-__device__ float warpMax(float x)
-{
-    for (int offset = 16; offset > 0; offset /= 2)
-        x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, offset));
-    return x;
-}
-
-__device__ float warpSum(float x)
-{
-    for (int offset = 16; offset > 0; offset /= 2)
-        x += __shfl_xor_sync(kAllLanes, x, offset);
-    return x;
-}
 
 __device__ std::int64_t offsetOf(const std::int64_t (&strides)[3], std::int64_t index)
 {
@@ -167,7 +110,7 @@ __device__ void softmaxTile(const DecodeAttentionLaunch& call, SplitState<MaxGro
 /// One split of one key/value head's keys for one sequence. Each thread sums the values of two
 /// columns over every n-th key, n being how often the columns fit into the block.
 template <int MaxGroup, typename Element>
-__global__ void __launch_bounds__(kThreads) attendSplit(const DecodeAttentionLaunch call)
+__global__ void __launch_bounds__(kThreads) attendSplit(DecodeAttentionLaunch call)
 {
     __shared__ SplitState<MaxGroup> state;
     const int split = blockIdx.x;
@@ -242,7 +185,7 @@ __global__ void __launch_bounds__(kThreads) attendSplit(const DecodeAttentionLau
 
 /// One block a query head and sequence. A split without keys has max -inf and sum 0, and so no
 /// weight.
-__global__ void __launch_bounds__(kThreads) mergeSplits(const DecodeAttentionLaunch call)
+__global__ void __launch_bounds__(kThreads) mergeSplits(DecodeAttentionLaunch call)
 {
     const std::int64_t head = static_cast<std::int64_t>(blockIdx.y) * gridDim.x + blockIdx.x;
     const float* states = call.partialStates + head * call.numSplits * 2;
@@ -262,42 +205,38 @@ __global__ void __launch_bounds__(kThreads) mergeSplits(const DecodeAttentionLau
 }
 
 template <typename Element>
-void launchSplits(const DecodeAttentionLaunch& call, cudaStream_t stream)
+cudaError_t launchSplits(const DecodeAttentionLaunch& call, cudaStream_t stream)
 {
     const dim3 grid(call.numSplits, call.numKvHeads, call.batch);
-    if (call.group == 1)
-        attendSplit<1, Element><<<grid, kThreads, 0, stream>>>(call);
-    else if (call.group == 2)
-        attendSplit<2, Element><<<grid, kThreads, 0, stream>>>(call);
-    else if (call.group <= 4)
-        attendSplit<4, Element><<<grid, kThreads, 0, stream>>>(call);
-    else if (call.group <= 8)
-        attendSplit<8, Element><<<grid, kThreads, 0, stream>>>(call);
-    else
-        attendSplit<kDecodeMaxGroup, Element><<<grid, kThreads, 0, stream>>>(call);
+    const auto kernel = call.group == 1   ? attendSplit<1, Element>
+                        : call.group == 2 ? attendSplit<2, Element>
+                        : call.group <= 4 ? attendSplit<4, Element>
+                        : call.group <= 8 ? attendSplit<8, Element>
+                                          : attendSplit<kDecodeMaxGroup, Element>;
+    return launchKernel(kernel, grid, kThreads, stream, call);
+}
+
+cudaError_t launchAllSplits(const DecodeAttentionLaunch& call, cudaStream_t stream)
+{
+    switch (call.keyType) {
+    case CudaNumber::BFloat16:
+        return launchSplits<__nv_bfloat16>(call, stream);
+    case CudaNumber::Float16:
+        return launchSplits<__half>(call, stream);
+    default:
+        return launchSplits<float>(call, stream);
+    }
 }
 
 } // namespace
 
 cudaError_t launchDecodeAttention(const DecodeAttentionLaunch& launch, cudaStream_t stream)
 {
-    switch (launch.keyType) {
-    case CudaNumber::Float32:
-        launchSplits<float>(launch, stream);
-        break;
-    case CudaNumber::BFloat16:
-        launchSplits<__nv_bfloat16>(launch, stream);
-        break;
-    case CudaNumber::Float16:
-        launchSplits<__half>(launch, stream);
-        break;
-    }
-    const cudaError_t first = cudaGetLastError();
+    const cudaError_t first = launchAllSplits(launch, stream);
     if (first != cudaSuccess)
         return first;
     const dim3 heads(launch.numKvHeads * launch.group, launch.batch);
-    mergeSplits<<<heads, kThreads, 0, stream>>>(launch);
-    return cudaGetLastError();
+    return launchKernel(mergeSplits, heads, kThreads, stream, launch);
 }
 
 } // namespace kvscope

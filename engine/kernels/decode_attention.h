@@ -1,6 +1,8 @@
 #pragma once
 
-// Included by .cu files: C++17, and nothing of LibTorch, which costs nvcc half a minute.
+// Included by .cu files: nothing of LibTorch, which costs nvcc half a minute.
+
+#include "engine/kernels/cuda_number.h"
 
 #include <cuda_runtime_api.h>
 
@@ -11,8 +13,6 @@ namespace kvscope {
 /// Limits of the CUDA decode kernel; attention() uses attentionInBlocks() beyond them.
 constexpr int kDecodeMaxGroup = 16;    ///< query heads per key/value head
 constexpr int kDecodeMaxHeadDim = 256; ///< and even
-
-enum class CudaNumber { Float32, BFloat16, Float16 };
 
 /// Keys and values of consecutive positions; strides in elements along batch, heads and positions,
 /// all even, the last dimension contiguous, both aligned to two elements.
@@ -32,7 +32,7 @@ struct DecodePiece
 /// tile of keys for all query heads of its group, so that a key is read once, and keeps a running
 /// softmax in float32. A second, small kernel merges the splits by log-sum-exp:
 ///   out = sum_s acc_s exp(max_s - m) / (sum_s sum_s exp(max_s - m) + exp(sink - m)).
-/// Compiled for sm_80 and sm_90; not run on a GPU so far.
+/// Compiled for sm_80 and sm_90; run on a CPU by tst_cuda_kernels_on_cpu, not on a GPU so far.
 struct DecodeAttentionLaunch
 {
     CudaNumber queryType; ///< of q and out

@@ -2,7 +2,9 @@
 // libkvscope_cuda.so alone.
 
 #include "engine/kernels/cuda_backend.h"
+#include "engine/kernels/cuda_tensors.h"
 #include "engine/kernels/decode_attention.h"
+#include "engine/kernels/weight_product_cuda.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
@@ -17,20 +19,6 @@
 namespace kvscope {
 
 namespace {
-
-CudaNumber numberOf(const at::Tensor& tensor)
-{
-    switch (tensor.scalar_type()) {
-    case at::kFloat:
-        return CudaNumber::Float32;
-    case at::kBFloat16:
-        return CudaNumber::BFloat16;
-    case at::kHalf:
-        return CudaNumber::Float16;
-    default:
-        TORCH_CHECK(false, "decode attention: no kernel for ", tensor.scalar_type());
-    }
-}
 
 DecodePiece pieceOf(const KVSegment& segment)
 {
@@ -79,7 +67,7 @@ at::Tensor decodeAttention(const at::Tensor& q, const KVView& view, std::int64_t
                 " query heads per key/value head");
     launch.scale = static_cast<float>(settings.scale);
     launch.sinks = settings.sinks.defined() ? settings.sinks.const_data_ptr<float>() : nullptr;
-    launch.keyType = numberOf(view.segments[0].keys);
+    launch.keyType = cudaNumberOf(view.segments[0].keys);
     launch.numPieces = static_cast<int>(view.numSegments);
     for (std::size_t i = 0; i < view.numSegments; ++i)
         launch.pieces[i] = pieceOf(view.segments[i]);
@@ -93,7 +81,7 @@ at::Tensor decodeAttention(const at::Tensor& q, const KVView& view, std::int64_t
     const auto scratch = q.options().dtype(at::kFloat);
     const auto values = at::empty({q.size(0), q.size(2), launch.numSplits, q.size(3)}, scratch);
     const auto states = at::empty({q.size(0), q.size(2), launch.numSplits, 2}, scratch);
-    launch.queryType = numberOf(q);
+    launch.queryType = cudaNumberOf(q);
     launch.q = q.const_data_ptr();
     launch.out = out.mutable_data_ptr();
     launch.partialValues = values.mutable_data_ptr<float>();
@@ -107,7 +95,7 @@ int deviceCount()
     return c10::cuda::device_count();
 }
 
-constexpr CudaKernels kKernels{deviceCount, decodeAttention};
+constexpr CudaKernels kKernels{deviceCount, decodeAttention, weightProductOnCuda};
 
 } // namespace
 

@@ -1,6 +1,7 @@
 #include "engine/kernels/linear.h"
 
 #include "engine/kernels/block_formats.h"
+#include "engine/kernels/cuda_backend.h"
 #include "engine/kernels/linear_paths.h"
 #include "engine/kernels/linear_portable.h"
 
@@ -95,6 +96,16 @@ bool usesPanels()
     return areFaster;
 }
 
+/// A few rows read blocks where they lie; many are worth expanding them for.
+at::Tensor linearOnCuda(const at::Tensor& x, const WeightMatrix& weight)
+{
+    constexpr std::int64_t kMostRowsInPlace = 16; // an estimate: four readings of the blocks
+    const CudaKernels* kernels = cudaKernels();
+    if (kernels != nullptr && isQuantized(weight.type) && x.size(0) <= kMostRowsInPlace)
+        return kernels->weightProduct(x, weight);
+    return linearTensorOps(x, weight);
+}
+
 bool isFewRows(const at::Tensor& x, const WeightMatrix& weight, Precision precision)
 {
     if (isBFloat16Product(weight, precision))
@@ -147,7 +158,7 @@ at::Tensor linear(const at::Tensor& x, const WeightMatrix& weight, Precision pre
 {
     checkProduct(x, weight);
     if (!x.device().is_cpu())
-        return linearTensorOps(x, weight);
+        return linearOnCuda(x, weight);
     if (isFewRows(x, weight, precision))
         return linearFewRows(x, weight, precision, bestInstructionSet());
     if (isBFloat16Product(weight, precision))

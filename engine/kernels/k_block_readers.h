@@ -1,39 +1,36 @@
-#include "engine/kernels/block_bytes.h"
-#include "engine/kernels/block_tables.h"
+#pragma once
 
-#include <c10/util/Exception.h>
+#include "engine/kernels/block_readers.h"
+
+// The same for the formats of 256 weights a block; `group` is one of its eight.
 
 namespace kvscope {
 
-namespace {
-
-constexpr std::int64_t kHalf = kGroup / 2; // elements under one scale where a group has two
-
-// Two bits of every element, in fours: bits [2 j, 2 j + 2) of bytes [32 c, 32 c + 32) are group
-// 4 c + j.
-void readPairsOfBits(const std::byte* bytes, std::int64_t group, std::int8_t* integers)
+/// Two bits of every element, in fours: bits [2 j, 2 j + 2) of bytes [32 c, 32 c + 32) are group
+/// 4 c + j.
+KVSCOPE_ANYWHERE void readPairsOfBits(const std::byte* bytes, int group, std::int8_t* integers)
 {
     const std::byte* from = bytes + group / 4 * kGroup;
-    for (std::int64_t i = 0; i < kGroup; ++i)
+    for (int i = 0; i < kGroup; ++i)
         integers[i] = static_cast<std::int8_t>(byteAt(from + i) >> (group % 4 * 2) & 3);
 }
 
-// One bit of every element: bit `group` of byte i is that of element i.
-int bitAt(const std::byte* bytes, std::int64_t group, std::int64_t i)
+/// One bit of every element: bit `group` of byte i is that of element i.
+KVSCOPE_ANYWHERE int bitAt(const std::byte* bytes, int group, int i)
 {
     return byteAt(bytes + i) >> group & 1;
 }
 
-// Nibbles of two groups lie side by side: low ones of bytes [32 c, 32 c + 32) are group 2 c, high
-// ones the next.
-void readSideNibbles(const std::byte* bytes, std::int64_t group, std::int8_t* integers)
+/// Nibbles of two groups lie side by side: low ones of bytes [32 c, 32 c + 32) are group 2 c, high
+/// ones the next.
+KVSCOPE_ANYWHERE void readSideNibbles(const std::byte* bytes, int group, std::int8_t* integers)
 {
     const std::byte* from = bytes + group / 2 * kGroup;
-    for (std::int64_t i = 0; i < kGroup; ++i)
+    for (int i = 0; i < kGroup; ++i)
         integers[i] = static_cast<std::int8_t>(byteAt(from + i) >> (group % 2 * 4) & 15);
 }
 
-GroupFactors readQ2K(const std::byte* block, std::int64_t group, std::int8_t* integers)
+KVSCOPE_ANYWHERE GroupFactors readQ2K(const std::byte* block, int group, std::int8_t* integers)
 {
     const float d = loadHalf(block + 80);
     const float m = loadHalf(block + 82);
@@ -47,19 +44,19 @@ GroupFactors readQ2K(const std::byte* block, std::int64_t group, std::int8_t* in
     return factors;
 }
 
-// Scale i of 16: four bits in the nibbles of bytes 0 to 7, two in bytes 8 to 11.
-int scaleQ3K(const std::byte* scales, std::int64_t i)
+/// Scale i of 16: four bits in the nibbles of bytes 0 to 7, two in bytes 8 to 11.
+KVSCOPE_ANYWHERE int scaleQ3K(const std::byte* scales, int i)
 {
     const int low = byteAt(scales + i % 8) >> (i / 8 * 4) & 15;
     const int high = byteAt(scales + 8 + i % 4) >> (i / 4 * 2) & 3;
     return (low | high << 4) - 32;
 }
 
-GroupFactors readQ3K(const std::byte* block, std::int64_t group, std::int8_t* integers)
+KVSCOPE_ANYWHERE GroupFactors readQ3K(const std::byte* block, int group, std::int8_t* integers)
 {
     const float d = loadHalf(block + 108);
     readPairsOfBits(block + 32, group, integers);
-    for (std::int64_t i = 0; i < kGroup; ++i)
+    for (int i = 0; i < kGroup; ++i)
         integers[i] = static_cast<std::int8_t>(integers[i] - 4 * (1 - bitAt(block, group, i)));
     GroupFactors factors;
     for (int half = 0; half < 2; ++half)
@@ -67,9 +64,9 @@ GroupFactors readQ3K(const std::byte* block, std::int64_t group, std::int8_t* in
     return factors;
 }
 
-// d, m and the 12 bytes of 8 pairs of six bits that Q4_K and Q5_K begin with. Pairs 0 to 3 have
-// bytes of their own, whose top bits are those of pairs 4 to 7.
-GroupFactors readPackedFactors(const std::byte* block, std::int64_t group)
+/// d, m and the 12 bytes of 8 pairs of six bits that Q4_K and Q5_K begin with. Pairs 0 to 3 have
+/// bytes of their own, whose top bits are those of pairs 4 to 7.
+KVSCOPE_ANYWHERE GroupFactors readPackedFactors(const std::byte* block, int group)
 {
     const std::byte* packed = block + 4;
     int scale = 0;
@@ -86,26 +83,26 @@ GroupFactors readPackedFactors(const std::byte* block, std::int64_t group)
                    -(loadHalf(block + 2) * static_cast<float>(offset)));
 }
 
-GroupFactors readQ4K(const std::byte* block, std::int64_t group, std::int8_t* integers)
+KVSCOPE_ANYWHERE GroupFactors readQ4K(const std::byte* block, int group, std::int8_t* integers)
 {
     readSideNibbles(block + 16, group, integers);
     return readPackedFactors(block, group);
 }
 
-GroupFactors readQ5K(const std::byte* block, std::int64_t group, std::int8_t* integers)
+KVSCOPE_ANYWHERE GroupFactors readQ5K(const std::byte* block, int group, std::int8_t* integers)
 {
     readSideNibbles(block + 48, group, integers);
-    for (std::int64_t i = 0; i < kGroup; ++i)
+    for (int i = 0; i < kGroup; ++i)
         integers[i] = static_cast<std::int8_t>(integers[i] | bitAt(block + 16, group, i) << 4);
     return readPackedFactors(block, group);
 }
 
-// In every 128: low nibbles of bytes [0, 64) are groups 0 and 1, high ones 2 and 3.
-GroupFactors readQ6K(const std::byte* block, std::int64_t group, std::int8_t* integers)
+/// In every 128: low nibbles of bytes [0, 64) are groups 0 and 1, high ones 2 and 3.
+KVSCOPE_ANYWHERE GroupFactors readQ6K(const std::byte* block, int group, std::int8_t* integers)
 {
     const std::byte* low = block + group / 4 * 64 + group % 2 * kGroup;
     readPairsOfBits(block + 128, group, integers);
-    for (std::int64_t i = 0; i < kGroup; ++i) {
+    for (int i = 0; i < kGroup; ++i) {
         const int nibble = byteAt(low + i) >> (group % 4 / 2 * 4) & 15;
         integers[i] = static_cast<std::int8_t>((nibble | integers[i] << 4) - 32);
     }
@@ -117,46 +114,41 @@ GroupFactors readQ6K(const std::byte* block, std::int64_t group, std::int8_t* in
     return factors;
 }
 
-GroupFactors readQ8K(const std::byte* block, std::int64_t group, std::int8_t* integers)
+KVSCOPE_ANYWHERE GroupFactors readQ8K(const std::byte* block, int group, std::int8_t* integers)
 {
-    float d = 0;
-    std::memcpy(&d, block, sizeof(d));
-    std::memcpy(integers, block + 4 + group * kGroup, kGroup);
+    float d = 0.0F;
+    memcpy(&d, block, sizeof d); // at any alignment
+    copyBytes(block + 4 + group * kGroup, integers);
     return uniform(d);
 }
 
-GroupFactors readIq4Xs(const std::byte* block, std::int64_t group, std::int8_t* integers)
+KVSCOPE_ANYWHERE GroupFactors readIq4Xs(const std::byte* block, int group, std::int8_t* integers)
 {
-    readNibbles(block + 8 + group * kHalf, integers);
-    lookUp(kNonLinear4, integers);
+    readNibbles(block + 8 + group * (kGroup / 2), integers);
+    lookUpNonLinear(integers);
     const int low = byteAt(block + 4 + group / 2) >> (group % 2 * 4) & 15;
     const int high = loadU16(block + 2) >> (2 * group) & 3;
     return uniform(loadHalf(block) * static_cast<float>((low | high << 4) - 32));
 }
 
-} // namespace
-
-GroupFactors readKGroup(StorageType type, const std::byte* block, std::int64_t group,
-                        std::int8_t* integers)
+/// Group `group` of a block of 256.
+template <StorageType type>
+KVSCOPE_ANYWHERE GroupFactors readKGroup(const std::byte* block, int group, std::int8_t* integers)
 {
-    switch (type) {
-    case StorageType::Q2_K:
+    if constexpr (type == StorageType::Q2_K)
         return readQ2K(block, group, integers);
-    case StorageType::Q3_K:
+    else if constexpr (type == StorageType::Q3_K)
         return readQ3K(block, group, integers);
-    case StorageType::Q4_K:
+    else if constexpr (type == StorageType::Q4_K)
         return readQ4K(block, group, integers);
-    case StorageType::Q5_K:
+    else if constexpr (type == StorageType::Q5_K)
         return readQ5K(block, group, integers);
-    case StorageType::Q6_K:
+    else if constexpr (type == StorageType::Q6_K)
         return readQ6K(block, group, integers);
-    case StorageType::Q8_K:
+    else if constexpr (type == StorageType::Q8_K)
         return readQ8K(block, group, integers);
-    case StorageType::IQ4_XS:
+    else
         return readIq4Xs(block, group, integers);
-    default:
-        TORCH_CHECK(false, "readGroup: no block format ", storageName(type));
-    }
 }
 
 } // namespace kvscope

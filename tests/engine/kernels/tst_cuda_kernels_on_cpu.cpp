@@ -1,0 +1,236 @@
+// The CUDA kernels themselves, compiled for the CPU (tests/support/cuda_on_cpu): what they compute,
+// where there is no GPU to run them on.
+#include "engine/kernels/attention.h"
+#include "engine/kernels/cuda_tensors.h"
+#include "engine/kernels/decode_attention.cu"
+#include "engine/kernels/linear.h"
+#include "engine/kernels/weight_product.cu"
+#include "tests/engine/kernels/weight_samples.h"
+#include "tests/support/tensor_compare.h"
+
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/full.h>
+
+#include <QTest>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+using namespace kvscope;
+
+namespace {
+
+constexpr at::ScalarType kNumbers[] = {at::kFloat, at::kBFloat16, at::kHalf};
+
+/// What rounding a result to its type may take.
+double roundingOf(at::ScalarType type)
+{
+    return type == at::kFloat ? 3e-6 : type == at::kHalf ? 1e-3 : 8e-3;
+}
+
+DecodePiece pieceOf(const KVSegment& segment)
+{
+    DecodePiece piece{};
+    piece.keys = segment.keys.const_data_ptr();
+    piece.values = segment.values.const_data_ptr();
+    for (int i = 0; i < 3; ++i) {
+        piece.keyStrides[i] = segment.keys.stride(i);
+        piece.valueStrides[i] = segment.values.stride(i);
+    }
+    piece.firstPosition = segment.firstPosition;
+    piece.length = segment.length();
+    return piece;
+}
+
+struct WriteOnly
+{
+    float* to;
+    int numThreads;
+};
+
+// Each thread sums what every thread has written.
+__global__ void sumThroughSharedMemory(WriteOnly call)
+{
+    __shared__ float numbers[128];
+    numbers[threadIdx.x] = static_cast<float>(threadIdx.x);
+    __syncthreads();
+    float sum = 0.0F;
+    for (int i = 0; i < call.numThreads; ++i)
+        sum += numbers[i];
+    call.to[threadIdx.x] = sum;
+}
+
+__global__ void sumThroughShuffles(WriteOnly call)
+{
+    call.to[threadIdx.x] = warpSum(static_cast<float>(threadIdx.x));
+}
+
+__global__ void waitInOneThreadOnly(WriteOnly call)
+{
+    if (threadIdx.x == 0)
+        __syncthreads(); // alone, until the others have returned
+    call.to[threadIdx.x] = 1.0F;
+}
+
+} // namespace
+
+class TestCudaKernelsOnCpu : public QObject
+{
+    Q_OBJECT
+private Q_SLOTS:
+    void init() { at::manual_seed(41); }
+
+    // Of the fibers themselves.
+    void threadsMeetAndExchange()
+    {
+        float sums[128] = {};
+        const WriteOnly call{sums, 128};
+        QCOMPARE(launchKernel(sumThroughSharedMemory, dim3(1), 128, nullptr, call), cudaSuccess);
+        for (const float sum : sums)
+            QCOMPARE(sum, 128.0F * 127.0F / 2.0F);
+        QCOMPARE(launchKernel(sumThroughShuffles, dim3(1), 128, nullptr, call), cudaSuccess);
+        for (int i = 0; i < 128; ++i)
+            QCOMPARE(sums[i], 32.0F * static_cast<float>(i / 32 * 32) + 32.0F * 31.0F / 2.0F);
+        QCOMPARE(launchKernel(waitInOneThreadOnly, dim3(1), 128, nullptr, call), cudaSuccess);
+        QCOMPARE(sums[0], 1.0F);
+    }
+
+    void weightProductEqualsReference_data()
+    {
+        QTest::addColumn<int>("type");
+        for (const auto type : kBlockTypes)
+            QTest::newRow(qPrintable(nameOf(type))) << static_cast<int>(type);
+    }
+    // Rows: one, a warp's four and one more, a block's sixteen and more. Columns: one block, the
+    // stretch of 2,048, more than that.
+    void weightProductEqualsReference()
+    {
+        QFETCH(int, type);
+        const auto storage = static_cast<StorageType>(type);
+        const std::int64_t shapes[][3] = {
+            {1, 32, 1}, {5, 576, 2}, {16, 2048, 3}, {37, 2304, 4}, {3, 4352, 1}};
+        for (const auto& [rows, columns, inputs] : shapes)
+            for (const auto number : kNumbers) {
+                const std::int64_t cols = wholeBlocks(storage, columns);
+                const auto weight = randomWeight(storage, rows, cols);
+                const at::Tensor x = at::randn({inputs, cols}).to(number);
+                const at::Tensor y = at::full({inputs, rows}, std::nan(""), x.options());
+                WeightProductLaunch launch{};
+                launch.type = storage;
+                launch.weight = static_cast<const std::byte*>(weight.data.const_data_ptr());
+                launch.rowBytes = weight.data.size(1);
+                launch.blockBytes = static_cast<int>(blockBytes(storage));
+                launch.rows = static_cast<int>(rows);
+                launch.cols = static_cast<int>(cols);
+                launch.number = cudaNumberOf(x);
+                launch.x = x.const_data_ptr();
+                launch.y = y.mutable_data_ptr();
+                launch.numInputs = static_cast<int>(inputs);
+                QCOMPARE(launchWeightProduct(launch, nullptr), cudaSuccess);
+                const at::Tensor want = linearReference(x.to(at::kDouble).to(at::kFloat), weight);
+                const double rounding = roundingOf(number);
+                const QString difference = compareTensors(
+                    y.to(at::kFloat), want, rounding * want.abs().max().item<double>(), rounding);
+                QVERIFY2(difference.isEmpty(), qPrintable(QString("[%1, %2] times %3: %4")
+                                                              .arg(rows)
+                                                              .arg(cols)
+                                                              .arg(inputs)
+                                                              .arg(difference)));
+            }
+    }
+
+    void weightProductRefusesPlainNumbers()
+    {
+        WeightProductLaunch launch{};
+        launch.type = StorageType::BF16;
+        QCOMPARE(launchWeightProduct(launch, nullptr), cudaErrorInvalidValue);
+    }
+
+    // Tiles of 64 keys: less than one, one, several, a partial last; splits that are even, uneven
+    // and without a key.
+    void decodeAttentionEqualsReference_data()
+    {
+        QTest::addColumn<int>("numKeys");
+        QTest::addColumn<int>("numKvHeads");
+        QTest::addColumn<int>("group");
+        QTest::addColumn<int>("headDim");
+        QTest::addColumn<int>("window");
+        QTest::addColumn<bool>("hasSinks");
+        QTest::addColumn<int>("numSplits");
+        QTest::newRow("one key") << 1 << 3 << 3 << 64 << 0 << false << 1;
+        QTest::newRow("less than a tile") << 63 << 3 << 3 << 64 << 0 << true << 1;
+        QTest::newRow("one tile") << 64 << 1 << 1 << 128 << 0 << false << 1;
+        QTest::newRow("a key more than a tile") << 65 << 2 << 2 << 96 << 0 << true << 1;
+        QTest::newRow("two splits") << 300 << 2 << 2 << 96 << 0 << true << 2;
+        QTest::newRow("uneven splits") << 517 << 1 << 4 << 64 << 0 << true << 5;
+        QTest::newRow("a split without keys") << 129 << 1 << 2 << 64 << 0 << true << 7;
+        QTest::newRow("window") << 300 << 2 << 2 << 96 << 128 << true << 2;
+        QTest::newRow("window of one") << 200 << 2 << 2 << 96 << 1 << false << 1;
+        QTest::newRow("largest group and head") << 70 << 1 << 16 << 256 << 0 << true << 1;
+        QTest::newRow("small odd number of pairs") << 100 << 2 << 5 << 10 << 0 << true << 1;
+    }
+    void decodeAttentionEqualsReference()
+    {
+        QFETCH(int, numKeys);
+        QFETCH(int, numKvHeads);
+        QFETCH(int, group);
+        QFETCH(int, headDim);
+        QFETCH(int, window);
+        QFETCH(bool, hasSinks);
+        QFETCH(int, numSplits);
+        constexpr int kBatch = 2;
+        constexpr std::int64_t kFirst = 100;
+        for (const auto number : kNumbers) {
+            const auto random = [&](at::IntArrayRef shape) { return at::randn(shape).to(number); };
+            const at::Tensor keys = random({kBatch, numKvHeads, numKeys, headDim});
+            const at::Tensor values = random({kBatch, numKvHeads, numKeys, headDim});
+            const at::Tensor q = random({kBatch, 1, numKvHeads * group, headDim});
+            AttentionSettings settings;
+            settings.scale = 1.0 / std::sqrt(headDim);
+            settings.window = window;
+            if (hasSinks)
+                settings.sinks = at::randn({numKvHeads * group});
+            KVView view;
+            const std::int64_t cut = numKeys / 3;
+            view.add({keys.narrow(2, 0, cut), values.narrow(2, 0, cut), kFirst});
+            view.add({keys.narrow(2, cut, numKeys - cut), values.narrow(2, cut, numKeys - cut),
+                      kFirst + cut});
+            const std::int64_t position = kFirst + numKeys - 1;
+
+            DecodeAttentionLaunch launch{};
+            launch.batch = kBatch;
+            launch.numKvHeads = numKvHeads;
+            launch.group = group;
+            launch.headDim = headDim;
+            launch.scale = static_cast<float>(settings.scale);
+            launch.sinks = hasSinks ? settings.sinks.const_data_ptr<float>() : nullptr;
+            launch.keyType = cudaNumberOf(keys);
+            launch.numPieces = static_cast<int>(view.numSegments);
+            for (std::size_t i = 0; i < view.numSegments; ++i)
+                launch.pieces[i] = pieceOf(view.segments[i]);
+            launch.end = position + 1;
+            launch.begin = window > 0 ? std::max(kFirst, position - window + 1) : kFirst;
+            launch.numSplits = numSplits;
+            launch.keysPerSplit = (launch.end - launch.begin + numSplits - 1) / numSplits;
+            const at::Tensor out = at::empty_like(q);
+            const std::int64_t heads = numKvHeads * group;
+            const at::Tensor partial = at::empty({kBatch, heads, numSplits, headDim});
+            const at::Tensor states = at::empty({kBatch, heads, numSplits, 2});
+            launch.queryType = cudaNumberOf(q);
+            launch.q = q.const_data_ptr();
+            launch.out = out.mutable_data_ptr();
+            launch.partialValues = partial.mutable_data_ptr<float>();
+            launch.partialStates = states.mutable_data_ptr<float>();
+            QCOMPARE(launchDecodeAttention(launch, nullptr), cudaSuccess);
+
+            const at::Tensor want = attentionReference(q.to(at::kDouble), view, position, settings);
+            const double rounding = roundingOf(number);
+            const QString difference = compareTensors(out, want, rounding, rounding);
+            QVERIFY2(difference.isEmpty(), qPrintable(difference));
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCudaKernelsOnCpu)
+#include "tst_cuda_kernels_on_cpu.moc"

@@ -1,0 +1,108 @@
+#include "tests/support/cuda_on_cpu/block_of_fibers.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace kvscope {
+namespace {
+
+constexpr std::size_t kStackBytes = 256 << 10;
+BlockOfFibers* currentBlock = nullptr;
+
+} // namespace
+
+BlockOfFibers::BlockOfFibers(unsigned numThreads, std::function<void(unsigned)> enter)
+    : m_enter(std::move(enter))
+    , m_fibers(numThreads)
+    , m_warps((numThreads + kWarp - 1) / kWarp)
+    , m_exchanged(m_warps.size() * kWarp)
+{
+    for (Fiber& fiber : m_fibers)
+        fiber.stack = std::make_unique_for_overwrite<std::byte[]>(kStackBytes);
+}
+
+BlockOfFibers& BlockOfFibers::current()
+{
+    return *currentBlock;
+}
+
+void BlockOfFibers::run(const std::function<void()>& body)
+{
+    currentBlock = this;
+    m_body = &body;
+    const auto numThreads = static_cast<unsigned>(m_fibers.size());
+    m_block = {numThreads};
+    for (unsigned warp = 0; warp < m_warps.size(); ++warp)
+        m_warps[warp] = {std::min(kWarp, numThreads - warp * kWarp)};
+    for (Fiber& fiber : m_fibers) {
+        getcontext(&fiber.context);
+        fiber.context.uc_stack.ss_sp = fiber.stack.get();
+        fiber.context.uc_stack.ss_size = kStackBytes;
+        fiber.context.uc_link = &m_scheduler;
+        makecontext(&fiber.context, enterFiber, 0);
+        fiber.isDone = false;
+    }
+    while (m_block.members > 0) {
+        m_hasMoved = false;
+        for (unsigned thread = 0; thread < numThreads; ++thread)
+            if (!m_fibers[thread].isDone)
+                giveTurn(thread);
+        if (!m_hasMoved)
+            throw std::runtime_error("the threads of a block wait for each other");
+    }
+}
+
+void BlockOfFibers::giveTurn(unsigned thread)
+{
+    m_running = thread;
+    m_enter(thread);
+    swapcontext(&m_scheduler, &m_fibers[thread].context);
+}
+
+void BlockOfFibers::enterFiber()
+{
+    BlockOfFibers& block = *currentBlock;
+    (*block.m_body)();
+    block.m_fibers[block.m_running].isDone = true;
+    block.m_hasMoved = true;
+    block.leave(block.m_block);
+    block.leave(block.m_warps[block.m_running / kWarp]);
+}
+
+void BlockOfFibers::holdIfComplete(Meeting& meeting)
+{
+    if (meeting.waiting < meeting.members || meeting.members == 0)
+        return;
+    meeting.waiting = 0;
+    ++meeting.number;
+}
+
+void BlockOfFibers::leave(Meeting& meeting)
+{
+    --meeting.members;
+    holdIfComplete(meeting);
+}
+
+void BlockOfFibers::meet(Meeting& meeting)
+{
+    const unsigned number = meeting.number;
+    ++meeting.waiting;
+    holdIfComplete(meeting);
+    const unsigned thread = m_running;
+    while (meeting.number == number)
+        swapcontext(&m_fibers[thread].context, &m_scheduler);
+    m_hasMoved = true;
+}
+
+std::uint64_t BlockOfFibers::exchange(std::uint64_t bits, int laneMask)
+{
+    const unsigned thread = m_running;
+    m_exchanged[thread] = bits;
+    meetWarp();
+    const std::uint64_t other = m_exchanged[thread ^ static_cast<unsigned>(laneMask)];
+    meetWarp(); // before the next exchange
+    return other;
+}
+
+} // namespace kvscope

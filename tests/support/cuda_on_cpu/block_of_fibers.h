@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <ucontext.h>
+#include <vector>
+
+namespace kvscope {
+
+/// The threads of one CUDA block as fibers of the calling thread: each runs until it waits for
+/// others, then the next has its turn. Those that have returned are waited for no longer.
+class BlockOfFibers
+{
+public:
+    static constexpr unsigned kWarp = 32;
+
+    /// \param enter  called with a fiber's number before it goes on
+    BlockOfFibers(unsigned numThreads, std::function<void(unsigned thread)> enter);
+    BlockOfFibers(const BlockOfFibers&) = delete;
+    BlockOfFibers& operator=(const BlockOfFibers&) = delete;
+
+    /// Runs body() once in every fiber. \throws std::runtime_error where none can go on, each
+    /// waiting for others
+    void run(const std::function<void()>& body);
+
+    /// That of the fiber that calls.
+    static BlockOfFibers& current();
+    void meetBlock() { meet(m_block); }
+    void meetWarp() { meet(m_warps[m_running / kWarp]); }
+    /// What the lane `laneMask` away gives; every lane of the warp must call.
+    std::uint64_t exchange(std::uint64_t bits, int laneMask);
+
+private:
+    struct Meeting
+    {
+        unsigned members = 0; ///< that have not returned
+        unsigned waiting = 0;
+        unsigned number = 0; ///< of meetings held
+    };
+    struct Fiber
+    {
+        ucontext_t context{};
+        std::unique_ptr<std::byte[]> stack;
+        bool isDone = false;
+    };
+
+    static void enterFiber();
+    void meet(Meeting& meeting);
+    void leave(Meeting& meeting);
+    static void holdIfComplete(Meeting& meeting);
+    void giveTurn(unsigned thread);
+
+    std::function<void(unsigned)> m_enter;
+    const std::function<void()>* m_body = nullptr;
+    std::vector<Fiber> m_fibers;
+    Meeting m_block;
+    std::vector<Meeting> m_warps;
+    std::vector<std::uint64_t> m_exchanged; ///< by thread
+    ucontext_t m_scheduler{};
+    unsigned m_running = 0;
+    bool m_hasMoved = false; ///< whether in this round a meeting was held or a fiber returned
+};
+
+} // namespace kvscope
