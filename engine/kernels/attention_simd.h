@@ -15,12 +15,13 @@ struct KVRows
     std::int64_t stride = 0;         ///< elements from one position to the next
     KVType type = KVType::Float32;
 
+    std::int64_t elementBytes() const
+    {
+        return type == KVType::Float32 ? 4 : type == KVType::Int8 ? 1 : 2;
+    }
     KVRows from(std::int64_t position) const
     {
-        const std::int64_t elementBytes = type == KVType::Float32 ? 4
-                                          : type == KVType::Int8  ? 1
-                                                                  : 2;
-        return {data + position * stride * elementBytes, stride, type};
+        return {data + position * stride * elementBytes(), stride, type};
     }
 };
 

@@ -112,13 +112,19 @@ Case makeCase(const CaseShape& shape, std::mt19937& random)
 /// the values, which are of size 1; 2e-6 leaves room for the largest of many.
 QString differenceFromDefinition(const Case& given, const AttentionSimd& simd)
 {
-    const auto got =
-        attentionOnCpu(given.q, given.view, given.firstQueryPosition, given.settings, simd);
     const auto want = attentionReference(given.q.to(at::kDouble), given.view,
                                          given.firstQueryPosition, given.settings);
     // A capped score is right to cap * 2e-7, and a weight as much relative to itself.
     const double bound = 2e-6 + given.settings.softCap * 1e-6;
-    return compareTensors(got, want, bound, bound);
+    AttentionSettings settings = given.settings;
+    QString difference;
+    for (const bool isStreamed : {false, true}) { // in blocks of other lengths
+        settings.isStreamed = isStreamed;
+        const auto got =
+            attentionOnCpu(given.q, given.view, given.firstQueryPosition, settings, simd);
+        difference += compareTensors(got, want, bound, bound);
+    }
+    return difference;
 }
 
 /// Both instruction sets, or the plain one twice where the processor has no other.
