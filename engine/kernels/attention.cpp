@@ -60,11 +60,14 @@ void checkCall(const at::Tensor& q, const KVView& view, std::int64_t firstQueryP
     }
 }
 
+/// Whether every row begins where pairs of numbers, or the scales of int8, can be read at once.
 bool isEvenlyLaidOut(const at::Tensor& tensor)
 {
-    const auto twoElements = 2 * static_cast<std::uintptr_t>(tensor.element_size());
-    return tensor.stride(0) % 2 == 0 && tensor.stride(1) % 2 == 0 && tensor.stride(2) % 2 == 0 &&
-           reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % twoElements == 0;
+    const std::int64_t elements = tensor.scalar_type() == at::kChar ? kScaleBytes : 2;
+    const auto bytes = static_cast<std::uintptr_t>(elements * tensor.element_size());
+    return tensor.stride(0) % elements == 0 && tensor.stride(1) % elements == 0 &&
+           tensor.stride(2) % elements == 0 &&
+           reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % bytes == 0;
 }
 
 /// The limits of engine/kernels/decode_attention.h.
@@ -76,7 +79,7 @@ bool fitsDecodeKernel(const at::Tensor& q, const KVView& view, const AttentionSe
         return false;
     for (std::size_t i = 0; i < view.numSegments; ++i) {
         const auto& segment = view.segments[i];
-        if (segment.keys.scalar_type() == at::kChar ||
+        if ((segment.keys.scalar_type() == at::kChar && q.size(3) % kScaleBytes != 0) ||
             segment.keys.scalar_type() != view.segments[0].keys.scalar_type() ||
             !isEvenlyLaidOut(segment.keys) || !isEvenlyLaidOut(segment.values))
             return false;

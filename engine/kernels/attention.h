@@ -32,7 +32,7 @@ struct AttentionSettings
 /// a window are not read. CUDA, after ensureCudaBackend(): one token goes to the kernel of
 /// decode_attention.h, longer chunks through plain operations in blocks of queries.
 /// \param q  [B, T, H, D] contiguous; float32 on the CPU, the compute dtype on CUDA.
-/// \param view  keys and values float32, bfloat16, float16 or (on CUDA by plain operations) int8.
+/// \param view  keys and values float32, bfloat16, float16 or int8 (engine/cache/int8_rows.h).
 /// \returns [B, T, H, D], dtype of q.
 at::Tensor attention(const at::Tensor& q, const KVView& view, std::int64_t firstQueryPosition,
                      const AttentionSettings& settings);

@@ -29,6 +29,12 @@ __device__ inline float2 loadPair(const __half* from)
     return __half22float2(*reinterpret_cast<const __half2*>(from));
 }
 
+__device__ inline float2 loadPair(const std::int8_t* from)
+{
+    const char2 pair = *reinterpret_cast<const char2*>(from);
+    return make_float2(static_cast<float>(pair.x), static_cast<float>(pair.y));
+}
+
 __device__ inline float loadNumber(const void* from, CudaNumber type, std::int64_t index)
 {
     switch (type) {

@@ -39,6 +39,17 @@ __device__ const Element* valueAt(const DecodeAttentionLaunch& call, std::int64_
            offsetOf(piece.valueStrides, position - piece.firstPosition);
 }
 
+/// What a row's numbers are multiplied by.
+template <typename Element>
+__device__ float scaleOf(const Element* /*row*/, int /*headDim*/)
+{
+    return 1.0F;
+}
+__device__ float scaleOf(const std::int8_t* row, int headDim)
+{
+    return *reinterpret_cast<const float*>(row + headDim);
+}
+
 /// What a block's threads share. MaxGroup >= call.group; the rows beyond it hold zeros or are not
 /// read.
 template <int MaxGroup>
@@ -61,8 +72,10 @@ __device__ void scoreTile(const DecodeAttentionLaunch& call, SplitState<MaxGroup
     const int pairs = call.headDim / 2;
     for (int k = threadIdx.x / kLanesPerKey; k < kTileKeys; k += kThreads / kLanesPerKey) {
         float dots[MaxGroup] = {};
+        float scale = 0.0F;
         if (k < numKeys) {
             const Element* key = keyAt<Element>(call, tile + k);
+            scale = scaleOf(key, call.headDim);
             for (int p = lane; p < pairs; p += kLanesPerKey) {
                 const float2 x = loadPair(key + 2 * p);
                 for (int g = 0; g < MaxGroup; ++g) {
@@ -76,7 +89,7 @@ __device__ void scoreTile(const DecodeAttentionLaunch& call, SplitState<MaxGroup
             for (int offset = kLanesPerKey / 2; offset > 0; offset /= 2)
                 dots[g] += __shfl_xor_sync(kAllLanes, dots[g], offset);
             if (lane == 0)
-                state.scores[g][k] = k < numKeys ? dots[g] : -INFINITY;
+                state.scores[g][k] = k < numKeys ? dots[g] * scale : -INFINITY;
         }
     }
 }
@@ -151,7 +164,10 @@ __global__ void __launch_bounds__(kThreads) attendSplit(DecodeAttentionLaunch ca
                 acc[g].y *= state.alpha[g];
             }
             for (int k = subset; k < numKeys; k += numSubsets) {
-                const float2 value = loadPair(valueAt<Element>(call, tile + k) + column);
+                const Element* row = valueAt<Element>(call, tile + k);
+                const float scale = scaleOf(row, headDim);
+                const float2 pair = loadPair(row + column);
+                const float2 value = make_float2(pair.x * scale, pair.y * scale);
                 for (int g = 0; g < MaxGroup; ++g) {
                     acc[g].x += state.scores[g][k] * value.x;
                     acc[g].y += state.scores[g][k] * value.y;
@@ -223,6 +239,8 @@ cudaError_t launchAllSplits(const DecodeAttentionLaunch& call, cudaStream_t stre
         return launchSplits<__nv_bfloat16>(call, stream);
     case CudaNumber::Float16:
         return launchSplits<__half>(call, stream);
+    case CudaNumber::Int8:
+        return launchSplits<std::int8_t>(call, stream);
     default:
         return launchSplits<float>(call, stream);
     }

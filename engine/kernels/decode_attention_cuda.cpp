@@ -20,6 +20,11 @@ namespace kvscope {
 
 namespace {
 
+CudaNumber cacheNumberOf(const at::Tensor& rows)
+{
+    return rows.scalar_type() == at::kChar ? CudaNumber::Int8 : cudaNumberOf(rows);
+}
+
 DecodePiece pieceOf(const KVSegment& segment)
 {
     DecodePiece piece{};
@@ -67,7 +72,7 @@ at::Tensor decodeAttention(const at::Tensor& q, const KVView& view, std::int64_t
                 " query heads per key/value head");
     launch.scale = static_cast<float>(settings.scale);
     launch.sinks = settings.sinks.defined() ? settings.sinks.const_data_ptr<float>() : nullptr;
-    launch.keyType = cudaNumberOf(view.segments[0].keys);
+    launch.keyType = cacheNumberOf(view.segments[0].keys);
     launch.numPieces = static_cast<int>(view.numSegments);
     for (std::size_t i = 0; i < view.numSegments; ++i)
         launch.pieces[i] = pieceOf(view.segments[i]);

@@ -1,4 +1,5 @@
 #include "engine/base/errors.h"
+#include "engine/cache/int8_rows.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/cuda_backend.h"
 #include "tests/support/tensor_compare.h"
@@ -82,10 +83,14 @@ void TestCudaDecodeAttention::equalsReference()
     QFETCH(int, headDim);
     QFETCH(int, window);
     QFETCH(bool, hasSinks);
-    for (const auto dtype : {at::kFloat, at::kBFloat16, at::kHalf}) {
-        const auto shape = at::IntArrayRef({2, numKvHeads, numKeys, headDim}).vec();
-        const auto keys = at::randn(shape).to(dtype);
-        const auto values = at::randn(shape).to(dtype);
+    for (const auto cacheType : {at::kFloat, at::kBFloat16, at::kHalf, at::kChar}) {
+        const auto dtype = cacheType == at::kChar ? at::kFloat : cacheType;
+        const auto random = [&] {
+            const auto rows = at::randn({2, numKvHeads, numKeys, headDim});
+            return cacheType == at::kChar ? quantizedRows(rows) : rows.to(dtype);
+        };
+        const auto keys = random();
+        const auto values = random();
         const auto q = at::randn({2, 1, numKvHeads * group, headDim}).to(dtype);
         AttentionSettings settings;
         settings.scale = 1.0 / std::sqrt(headDim);

@@ -1,5 +1,6 @@
 // The CUDA kernels themselves, compiled for the CPU (tests/support/cuda_on_cpu): what they compute,
 // where there is no GPU to run them on.
+#include "engine/cache/int8_rows.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/cuda_tensors.h"
 #include "engine/kernels/decode_attention.cu"
@@ -181,11 +182,18 @@ private Q_SLOTS:
         QFETCH(int, numSplits);
         constexpr int kBatch = 2;
         constexpr std::int64_t kFirst = 100;
-        for (const auto number : kNumbers) {
-            const auto random = [&](at::IntArrayRef shape) { return at::randn(shape).to(number); };
-            const at::Tensor keys = random({kBatch, numKvHeads, numKeys, headDim});
-            const at::Tensor values = random({kBatch, numKvHeads, numKeys, headDim});
-            const at::Tensor q = random({kBatch, 1, numKvHeads * group, headDim});
+        for (const auto cacheNumber : {at::kFloat, at::kBFloat16, at::kHalf, at::kChar}) {
+            const bool isInt8 = cacheNumber == at::kChar;
+            if (isInt8 && headDim % kScaleBytes != 0)
+                continue; // attention() keeps these from the kernel
+            const auto number = isInt8 ? at::kFloat : cacheNumber;
+            const auto random = [&] {
+                const at::Tensor rows = at::randn({kBatch, numKvHeads, numKeys, headDim});
+                return isInt8 ? quantizedRows(rows) : rows.to(number);
+            };
+            const at::Tensor keys = random();
+            const at::Tensor values = random();
+            const at::Tensor q = at::randn({kBatch, 1, numKvHeads * group, headDim}).to(number);
             AttentionSettings settings;
             settings.scale = 1.0 / std::sqrt(headDim);
             settings.window = window;
@@ -205,7 +213,7 @@ private Q_SLOTS:
             launch.headDim = headDim;
             launch.scale = static_cast<float>(settings.scale);
             launch.sinks = hasSinks ? settings.sinks.const_data_ptr<float>() : nullptr;
-            launch.keyType = cudaNumberOf(keys);
+            launch.keyType = isInt8 ? CudaNumber::Int8 : cudaNumberOf(keys);
             launch.numPieces = static_cast<int>(view.numSegments);
             for (std::size_t i = 0; i < view.numSegments; ++i)
                 launch.pieces[i] = pieceOf(view.segments[i]);

@@ -22,6 +22,16 @@ struct float2
     float x, y;
 };
 
+inline float2 make_float2(float x, float y)
+{
+    return {x, y};
+}
+
+struct char2
+{
+    signed char x, y;
+};
+
 struct dim3
 {
     unsigned x = 1, y = 1, z = 1;
