@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/checkpoint/model_config.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/weight_matrix.h"
 
@@ -23,6 +24,11 @@ struct CudaKernels
     /// linear() for a few rows of x and a weight in a block format; see weight_product.h.
     /// \param x  [N, in] contiguous float32, bfloat16 or float16
     at::Tensor (*weightProduct)(const at::Tensor& x, const WeightMatrix& weight);
+    /// Those of elementwise.h; see elementwise_cuda.h.
+    at::Tensor (*rmsNorm)(const at::Tensor& x, const at::Tensor& gain, double epsilon);
+    void (*rotate)(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                   RotaryPairing pairing);
+    at::Tensor (*gated)(const at::Tensor& gate, const at::Tensor& up, Activation activation);
 };
 
 /// Loads LibTorch's CUDA libraries and our CUDA kernels, once; later calls return at once.

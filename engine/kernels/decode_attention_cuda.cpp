@@ -4,6 +4,7 @@
 #include "engine/kernels/cuda_backend.h"
 #include "engine/kernels/cuda_tensors.h"
 #include "engine/kernels/decode_attention.h"
+#include "engine/kernels/elementwise_cuda.h"
 #include "engine/kernels/weight_product_cuda.h"
 
 #include <ATen/core/Tensor.h>
@@ -100,7 +101,8 @@ int deviceCount()
     return c10::cuda::device_count();
 }
 
-constexpr CudaKernels kKernels{deviceCount, decodeAttention, weightProductOnCuda};
+constexpr CudaKernels kKernels{deviceCount,   decodeAttention, weightProductOnCuda,
+                               rmsNormOnCuda, rotateOnCuda,    gatedOnCuda};
 
 } // namespace
 

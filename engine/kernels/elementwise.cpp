@@ -1,5 +1,6 @@
 #include "engine/kernels/elementwise.h"
 
+#include "engine/kernels/cuda_backend.h"
 #include "engine/kernels/elementwise_paths.h"
 
 #include <ATen/Parallel.h>
@@ -28,6 +29,14 @@ std::int64_t rowGrain(std::int64_t elementsPerRow)
 bool isPlainFloat(const at::Tensor& x)
 {
     return x.device().is_cpu() && x.scalar_type() == at::kFloat;
+}
+
+/// Those that a tensor's numbers can be given to; null where it is not on a GPU.
+const CudaKernels* cudaKernelsFor(const at::Tensor& x)
+{
+    const bool isRead = x.scalar_type() == at::kFloat || x.scalar_type() == at::kBFloat16 ||
+                        x.scalar_type() == at::kHalf;
+    return x.is_cuda() && isRead ? cudaKernels() : nullptr;
 }
 
 void checkTables(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin)
@@ -62,6 +71,8 @@ at::Tensor rmsNorm(const at::Tensor& x, const at::Tensor& gain, double epsilon)
     TORCH_CHECK(gain.dim() == 1 && gain.size(0) == x.size(1) && gain.scalar_type() == at::kFloat &&
                     gain.is_contiguous() && gain.device() == x.device(),
                 "rmsNorm: gain must be contiguous float32 [", x.size(1), "] beside x");
+    if (const CudaKernels* kernels = cudaKernelsFor(x))
+        return kernels->rmsNorm(x, gain, epsilon);
     if (!isPlainFloat(x))
         return rmsNormReference(x, gain, epsilon);
     const std::int64_t width = x.size(1);
@@ -80,6 +91,8 @@ at::Tensor rmsNorm(const at::Tensor& x, const at::Tensor& gain, double epsilon)
 void rotate(at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, RotaryPairing pairing)
 {
     checkTables(x, cos, sin);
+    if (const CudaKernels* kernels = cudaKernelsFor(x))
+        return kernels->rotate(x, cos, sin, pairing);
     if (!isPlainFloat(x)) {
         x.copy_(rotateReference(x, cos, sin, pairing));
         return;
@@ -136,6 +149,9 @@ at::Tensor gated(const at::Tensor& gate, const at::Tensor& up, Activation activa
                 "gated: gate and up must be [N, F] of one type on one device");
     TORCH_CHECK(gate.size(1) == 0 || (gate.stride(1) == 1 && up.stride(1) == 1),
                 "gated: the last dimension must be contiguous");
+    if (const CudaKernels* kernels = cudaKernelsFor(gate);
+        kernels != nullptr && activation != Activation::Gelu)
+        return kernels->gated(gate, up, activation);
     const GatedRow multiply = isPlainFloat(gate) ? gatedRow(activation) : nullptr;
     if (multiply == nullptr)
         return gatedReference(gate, up, activation);

@@ -4,12 +4,15 @@
 #include "engine/kernels/attention.h"
 #include "engine/kernels/cuda_tensors.h"
 #include "engine/kernels/decode_attention.cu"
+#include "engine/kernels/elementwise.cu"
+#include "engine/kernels/elementwise.h"
 #include "engine/kernels/linear.h"
 #include "engine/kernels/weight_product.cu"
 #include "tests/engine/kernels/weight_samples.h"
 #include "tests/support/tensor_compare.h"
 
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 
 #include <QTest>
@@ -146,6 +149,98 @@ private Q_SLOTS:
         WeightProductLaunch launch{};
         launch.type = StorageType::BF16;
         QCOMPARE(launchWeightProduct(launch, nullptr), cudaErrorInvalidValue);
+    }
+
+    // Widths: one, a head's, one more than a block's threads, a model's.
+    void rmsNormEqualsReference()
+    {
+        for (const auto number : kNumbers)
+            for (const std::int64_t width : {1, 64, 257, 576}) {
+                const at::Tensor x = (at::randn({5, width}) * 3).to(number);
+                const at::Tensor gain = at::randn({width});
+                const at::Tensor out = at::empty_like(x);
+                RmsNormLaunch launch{};
+                launch.number = cudaNumberOf(x);
+                launch.x = x.const_data_ptr();
+                launch.gain = gain.const_data_ptr<float>();
+                launch.out = out.mutable_data_ptr();
+                launch.rows = 5;
+                launch.width = static_cast<int>(width);
+                launch.epsilon = 1e-5F;
+                QCOMPARE(launchRmsNorm(launch, nullptr), cudaSuccess);
+                const at::Tensor want = rmsNormReference(x.to(at::kFloat), gain, 1e-5);
+                const double rounding = roundingOf(number);
+                const QString difference =
+                    compareTensors(out.to(at::kFloat), want, rounding, rounding);
+                QVERIFY2(difference.isEmpty(), qPrintable(difference));
+            }
+    }
+
+    // In place inside a larger array, as heads of queries, keys and values lie side by side.
+    void rotateEqualsReference()
+    {
+        for (const auto number : kNumbers)
+            for (const auto pairing : {RotaryPairing::Adjacent, RotaryPairing::Half}) {
+                const at::Tensor all = at::randn({2, 3, 9, 22}).to(number);
+                const at::Tensor x = all.narrow(2, 1, 7);
+                const at::Tensor cos = at::randn({3, 11});
+                const at::Tensor sin = at::randn({3, 11});
+                const at::Tensor want = rotateReference(x.to(at::kFloat), cos, sin, pairing);
+                const at::Tensor before = all.clone();
+                RotateLaunch launch{};
+                launch.number = cudaNumberOf(x);
+                launch.x = x.mutable_data_ptr();
+                for (int i = 0; i < 3; ++i)
+                    launch.strides[i] = x.stride(i);
+                launch.cos = cos.const_data_ptr<float>();
+                launch.sin = sin.const_data_ptr<float>();
+                launch.batch = 2;
+                launch.tokens = 3;
+                launch.heads = 7;
+                launch.pairs = 11;
+                launch.isAdjacent = pairing == RotaryPairing::Adjacent;
+                QCOMPARE(launchRotate(launch, nullptr), cudaSuccess);
+                const double rounding = roundingOf(number);
+                const QString difference =
+                    compareTensors(x.to(at::kFloat), want, 4 * rounding, rounding);
+                QVERIFY2(difference.isEmpty(), qPrintable(difference));
+                for (const int beside : {0, 8})
+                    QVERIFY(at::equal(all.select(2, beside), before.select(2, beside)));
+            }
+    }
+
+    void gatedEqualsReference()
+    {
+        for (const auto number : kNumbers)
+            for (const auto activation :
+                 {CudaActivation::Silu, CudaActivation::GeluTanh, CudaActivation::ClampedSilu}) {
+                const Activation same = activation == CudaActivation::Silu ? Activation::Silu
+                                        : activation == CudaActivation::GeluTanh
+                                            ? Activation::GeluTanh
+                                            : Activation::ClampedSilu;
+                const at::Tensor both = (at::randn({3, 600}) * 6).to(number);
+                const at::Tensor gate = both.narrow(1, 0, 300);
+                const at::Tensor up = both.narrow(1, 300, 300);
+                const at::Tensor out = at::empty({3, 300}, gate.options());
+                GatedLaunch launch{};
+                launch.number = cudaNumberOf(gate);
+                launch.gate = gate.const_data_ptr();
+                launch.up = up.const_data_ptr();
+                launch.gateStride = launch.upStride = 600;
+                launch.out = out.mutable_data_ptr();
+                launch.rows = 3;
+                launch.width = 300;
+                launch.activation = activation;
+                launch.alpha = static_cast<float>(kClampedSiluAlpha);
+                launch.limit = static_cast<float>(kClampedSiluLimit);
+                QCOMPARE(launchGated(launch, nullptr), cudaSuccess);
+                const at::Tensor want =
+                    gatedReference(gate.to(at::kDouble), up.to(at::kDouble), same);
+                const double rounding = roundingOf(number);
+                const QString difference =
+                    compareTensors(out.to(at::kDouble), want, rounding, rounding);
+                QVERIFY2(difference.isEmpty(), qPrintable(difference));
+            }
     }
 
     // Tiles of 64 keys: less than one, one, several, a partial last; splits that are even, uneven

@@ -1,0 +1,114 @@
+#include "engine/base/errors.h"
+#include "engine/kernels/cuda_backend.h"
+#include "engine/kernels/elementwise.h"
+#include "engine/kernels/linear.h"
+#include "tests/engine/kernels/weight_samples.h"
+#include "tests/support/tensor_compare.h"
+
+#include <QTest>
+
+using namespace kvscope;
+
+namespace {
+
+constexpr at::ScalarType kNumbers[] = {at::kFloat, at::kBFloat16, at::kHalf};
+
+/// What rounding a result to its type may take, of its size.
+double roundingOf(at::ScalarType type)
+{
+    return type == at::kFloat ? 1e-5 : type == at::kHalf ? 1e-3 : 8e-3;
+}
+
+QString differenceOnCpu(const at::Tensor& got, const at::Tensor& want, at::ScalarType number)
+{
+    const double rounding = roundingOf(number);
+    return compareTensors(got.cpu().to(at::kFloat), want,
+                          rounding * want.abs().max().item<double>(), rounding);
+}
+
+} // namespace
+
+/// The CUDA kernels for products and elements on a GPU against the references on the CPU. Without a
+/// GPU each is skipped by name; tst_cuda_kernels_on_cpu runs the same kernels then.
+class TestCudaKernels : public QObject
+{
+    Q_OBJECT
+private Q_SLOTS:
+    // Before the first tensor: LibTorch settles once on whether CUDA is there.
+    void initTestCase()
+    {
+        try {
+            ensureCudaBackend();
+        } catch (const ArgumentError& error) {
+            m_whyNot = error.what();
+        }
+    }
+    void init()
+    {
+        if (!m_whyNot.isEmpty())
+            QSKIP(qPrintable("CUDA kernels were not run: " + m_whyNot));
+        at::manual_seed(42);
+    }
+
+    void productsReadBlocksWhereTheyLie_data()
+    {
+        QTest::addColumn<int>("type");
+        for (const auto type : kBlockTypes)
+            QTest::newRow(qPrintable(nameOf(type))) << static_cast<int>(type);
+    }
+    // Rows of x: one, those of one launch and of several, more than are multiplied in place.
+    void productsReadBlocksWhereTheyLie()
+    {
+        QFETCH(int, type);
+        const auto storage = static_cast<StorageType>(type);
+        for (const std::int64_t inputs : {1, 4, 7, 40})
+            for (const auto number : kNumbers) {
+                const auto weight = randomWeight(storage, 1003, wholeBlocks(storage, 2304));
+                const at::Tensor x = at::randn({inputs, weight.cols}).to(number);
+                WeightMatrix onDevice = weight;
+                onDevice.data = weight.data.to(at::kCUDA);
+                const QString difference =
+                    differenceOnCpu(linear(x.to(at::kCUDA), onDevice, Precision::Fast),
+                                    linearReference(x.to(at::kFloat), weight), number);
+                QVERIFY2(difference.isEmpty(), qPrintable(difference));
+            }
+    }
+
+    void elementsEqualTheirReferences()
+    {
+        for (const auto number : kNumbers) {
+            const at::Tensor x = (at::randn({7, 576}) * 3).to(number);
+            const at::Tensor gain = at::randn({576});
+            QString difference =
+                differenceOnCpu(rmsNorm(x.to(at::kCUDA), gain.to(at::kCUDA), 1e-5),
+                                rmsNormReference(x.to(at::kFloat), gain, 1e-5), number);
+            QVERIFY2(difference.isEmpty(), qPrintable(difference));
+
+            const at::Tensor up = (at::randn({7, 576}) * 3).to(number);
+            for (const auto activation : {Activation::Silu, Activation::Gelu, Activation::GeluTanh,
+                                          Activation::ClampedSilu}) {
+                difference = differenceOnCpu(
+                    gated(x.to(at::kCUDA), up.to(at::kCUDA), activation),
+                    gatedReference(x.to(at::kFloat), up.to(at::kFloat), activation), number);
+                QVERIFY2(difference.isEmpty(), qPrintable(difference));
+            }
+
+            const at::Tensor heads = at::randn({2, 5, 9, 64}).to(number);
+            const at::Tensor cos = at::randn({5, 32});
+            const at::Tensor sin = at::randn({5, 32});
+            for (const auto pairing : {RotaryPairing::Adjacent, RotaryPairing::Half}) {
+                at::Tensor turned = heads.to(at::kCUDA);
+                rotate(turned, cos.to(at::kCUDA), sin.to(at::kCUDA), pairing);
+                difference = differenceOnCpu(
+                    turned, rotateReference(heads.to(at::kFloat), cos, sin, pairing), number);
+                QVERIFY2(difference.isEmpty(), qPrintable(difference));
+            }
+        }
+    }
+
+private:
+    QString m_whyNot; ///< why there is no GPU to test on; empty where there is
+};
+
+QTEST_GUILESS_MAIN(TestCudaKernels)
+#include "tst_cuda_kernels.moc"
