@@ -4,6 +4,7 @@
 #include "engine/base/units.h"
 #include "engine/base/utf8.h"
 #include "engine/lab/presets.h"
+#include "engine/model/decoder_types.h"
 #include "engine/model/rotary_override.h"
 #include "engine/session/open_model.h"
 

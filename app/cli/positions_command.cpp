@@ -3,10 +3,10 @@
 #include "engine/base/units.h"
 #include "engine/lab/positions.h"
 #include "engine/lab/positions_record.h"
+#include "engine/lab/positions_scheme.h"
 #include "engine/lab/report_json.h"
 #include "engine/lab/run_record_identity.h"
 #include "engine/model/rotary_override.h"
-#include "engine/session/open_model.h"
 
 #include <iomanip>
 #include <memory>
@@ -30,6 +30,21 @@ std::vector<PositionsScheme> schemesFor(const PositionsArguments& arguments)
 {
     try {
         return positionsSchemes(arguments.rotaries, arguments.cacheDtypes);
+    } catch (const ArgumentError& error) {
+        throw CLI::ValidationError("--rope and --cache-dtype", error.what());
+    }
+}
+
+/// \throws CLI::ValidationError for two that come to the same
+void requireDifferent(const std::vector<PositionsScheme>& schemes,
+                      const PositionsArguments& arguments,
+                      const std::shared_ptr<const Checkpoint>& checkpoint)
+{
+    for (const PositionsScheme& scheme : schemes)
+        withRotary(checkpoint, scheme.rotary); // a wrong one is told as what it is
+    try {
+        requireDifferentSchemes(checkpoint, arguments.common.dtype, arguments.common.cacheDtype,
+                                schemes);
     } catch (const ArgumentError& error) {
         throw CLI::ValidationError("--rope and --cache-dtype", error.what());
     }
@@ -148,10 +163,7 @@ void runPositions(PositionsArguments arguments, const CliContext& context)
     const auto schemes = schemesFor(arguments);
     const auto checkpoint =
         withAblations(openCheckpoint(arguments.common.model), arguments.common.ablations);
-    requireDifferentSchemes(*checkpoint, arguments.common.dtype, schemes);
-    for (const PositionsScheme& scheme : schemes)
-        withRotary(checkpoint,
-                   scheme.rotary); // a wrong second choice is told before the first runs
+    requireDifferent(schemes, arguments, checkpoint);
     const std::vector<TokenId> ids = labIds(arguments.common, arguments.text, *checkpoint);
     std::optional<RunRecord> record;
     Json json;

@@ -15,8 +15,9 @@ struct AttentionSettings
     double softCap = 0.0;    ///< scores become cap * tanh(score / cap); 0: no cap
     at::Tensor sinks; ///< [H] float32, already clamped: one more softmax column with zero value per
                       ///< head; undefined: none
-    bool isStreamed = false; ///< whether more is read from one step to the next than
-                             ///< lastCacheBytes(): keys and values then displace nothing there
+    bool isStreamed = false; ///< whether more is read from one decode step to the next than the
+                             ///< last cache holds: keys and values then pass it by, in shorter
+                             ///< blocks, whose sums round otherwise; few queries on the CPU alone
 };
 
 /// Softmax attention of a chunk's queries over a cache view, grouped heads, windows and sinks

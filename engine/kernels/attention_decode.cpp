@@ -51,8 +51,8 @@ DecodeAttention::DecodeAttention(const CpuAttention& call, const AttentionSimd& 
         call.numParts > 0 ? call.numParts : decodeParts(numHeads(), numThreads);
     const auto wantedKeys = (numKeys + wantedParts - 1) / wantedParts;
     // Whole blocks, so that splitting does not add short ones.
-    m_keysPerPart =
-        (wantedKeys + DecodeBlock::kMaxKeys - 1) / DecodeBlock::kMaxKeys * DecodeBlock::kMaxKeys;
+    const auto perBlock = keysPerBlock(call);
+    m_keysPerPart = (wantedKeys + perBlock - 1) / perBlock * perBlock;
     m_numParts = std::max<std::int64_t>(1, (numKeys + m_keysPerPart - 1) / m_keysPerPart);
 }
 

@@ -17,6 +17,11 @@
 #include <c10/util/Half.h>
 #define KVSCOPE_ANYWHERE inline
 #endif
+#ifdef __CUDA_ARCH__ // so that the integers of a group stay in registers
+#define KVSCOPE_UNROLL _Pragma("unroll")
+#else
+#define KVSCOPE_UNROLL
+#endif
 
 namespace kvscope {
 
@@ -88,6 +93,7 @@ KVSCOPE_ANYWHERE GroupFactors uniform(float scale, float offset = 0.0F)
 KVSCOPE_ANYWHERE constexpr std::uint64_t packedEight(const std::int8_t (&table)[16], int first)
 {
     std::uint64_t packed = 0;
+    KVSCOPE_UNROLL
     for (int i = 0; i < 8; ++i)
         packed |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(table[first + i]))
                   << (8 * i);
@@ -97,6 +103,7 @@ KVSCOPE_ANYWHERE constexpr std::uint64_t packedEight(const std::int8_t (&table)[
 /// Replaces nibbles by what they stand for. \param low, high  packedEight() of the table
 KVSCOPE_ANYWHERE void lookUp(std::uint64_t low, std::uint64_t high, std::int8_t* integers)
 {
+    KVSCOPE_UNROLL
     for (int i = 0; i < kGroup; ++i) {
         const int nibble = integers[i];
         integers[i] = static_cast<std::int8_t>((nibble < 8 ? low : high) >> (nibble % 8 * 8));
@@ -112,6 +119,7 @@ KVSCOPE_ANYWHERE void lookUpNonLinear(std::int8_t* integers)
 
 KVSCOPE_ANYWHERE void copyBytes(const std::byte* from, std::int8_t* integers)
 {
+    KVSCOPE_UNROLL
     for (int i = 0; i < kGroup; ++i)
         integers[i] = static_cast<std::int8_t>(byteAt(from + i));
 }
@@ -119,6 +127,7 @@ KVSCOPE_ANYWHERE void copyBytes(const std::byte* from, std::int8_t* integers)
 /// Element i is the low nibble of byte i, element i + 16 the high one.
 KVSCOPE_ANYWHERE void readNibbles(const std::byte* pairs, std::int8_t* integers)
 {
+    KVSCOPE_UNROLL
     for (int i = 0; i < kGroup / 2; ++i) {
         integers[i] = static_cast<std::int8_t>(byteAt(pairs + i) & 15);
         integers[i + kGroup / 2] = static_cast<std::int8_t>(byteAt(pairs + i) >> 4);
@@ -127,6 +136,7 @@ KVSCOPE_ANYWHERE void readNibbles(const std::byte* pairs, std::int8_t* integers)
 
 KVSCOPE_ANYWHERE void subtract(int zero, std::int8_t* integers)
 {
+    KVSCOPE_UNROLL
     for (int i = 0; i < kGroup; ++i)
         integers[i] = static_cast<std::int8_t>(integers[i] - zero);
 }
@@ -134,6 +144,7 @@ KVSCOPE_ANYWHERE void subtract(int zero, std::int8_t* integers)
 /// Bit i of the four bytes is the fifth bit of element i.
 KVSCOPE_ANYWHERE void addFifthBits(const std::byte* bits, std::int8_t* integers)
 {
+    KVSCOPE_UNROLL
     for (int i = 0; i < kGroup; ++i)
         integers[i] =
             static_cast<std::int8_t>(integers[i] + 16 * (byteAt(bits + i / 8) >> (i % 8) & 1));

@@ -16,7 +16,8 @@ InstructionSet bestInstructionSet();
 /// AVX512-BF16. Elsewhere it converts element by element and is slower.
 bool hasBFloat16Products();
 
-/// Whether the matrix library multiplies float32 in vectors of AVX-512, wider than our kernels'.
+/// Whether the matrix library may multiply float32 in vectors of AVX-512, wider than our kernels'.
+/// An estimate: nothing was measured on such a processor.
 bool hasWideMatrixLibrary();
 
 } // namespace kvscope

@@ -56,9 +56,9 @@ const CudaKernels* loadKernels()
     void* module = openLibrary(findModule(), "kvscope's CUDA library (libkvscope_cuda.so)");
     using Entry = const CudaKernels* (*)();
     const auto entry = reinterpret_cast<Entry>(dlsym(module, "kvscopeCudaKernels"));
-    if (entry == nullptr)
+    const auto* kernels = entry != nullptr ? entry() : nullptr;
+    if (kernels == nullptr || kernels->size != sizeof(CudaKernels))
         throw ArgumentError("kvscope's CUDA library is from another version; build kvscope again.");
-    const auto* kernels = entry();
     if (kernels->deviceCount() == 0)
         throw ArgumentError("No usable NVIDIA GPU was found, so only the CPU can be used.");
     if (!at::detail::getCUDAHooks().hasCUDA())

@@ -6,6 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace kvscope {
@@ -14,6 +15,8 @@ namespace kvscope {
 /// that stay on the CPU never load LibTorch's CUDA half, some 1 GB.
 struct CudaKernels
 {
+    /// sizeof(CudaKernels) of who built it: one of another version is not called.
+    std::size_t size;
     /// Devices that can be used; 0 where the driver reports an error.
     int (*deviceCount)();
     /// attention() for one token; see decode_attention.h for its limits, which the caller has

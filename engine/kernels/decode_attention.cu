@@ -109,8 +109,8 @@ __device__ void softmaxTile(const DecodeAttentionLaunch& call, SplitState<MaxGro
         const float weightB = expf(b - newMax);
         state.scores[g][lane] = weightA;
         state.scores[g][lane + 32] = weightB;
-        const float sum =
-            warpSum(weightA + weightB); // also orders the reads above before the writes below
+        const float sum = warpSum(weightA + weightB);
+        __syncwarp(); // every lane has read the largest score
         if (lane == 0) {
             const float alpha = expf(oldMax - newMax);
             state.alpha[g] = alpha;
@@ -126,6 +126,7 @@ template <int MaxGroup, typename Element>
 __global__ void __launch_bounds__(kThreads) attendSplit(DecodeAttentionLaunch call)
 {
     __shared__ SplitState<MaxGroup> state;
+    static_assert(sizeof state <= 48 << 10, "what a block may have without asking");
     const int split = blockIdx.x;
     const int numHeads = call.numKvHeads * call.group;
     const std::int64_t firstHead = static_cast<std::int64_t>(blockIdx.z) * numHeads +

@@ -40,21 +40,6 @@ DecodePiece pieceOf(const KVSegment& segment)
     return piece;
 }
 
-/// Splits so that there are about two blocks a multiprocessor, none with less than two tiles of 64
-/// keys.
-void planSplits(DecodeAttentionLaunch& launch, int device)
-{
-    int multiprocessors = 1;
-    C10_CUDA_CHECK(
-        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-    const std::int64_t numKeys = launch.end - launch.begin;
-    const std::int64_t blocks = static_cast<std::int64_t>(launch.batch) * launch.numKvHeads;
-    const std::int64_t wanted = (2 * multiprocessors + blocks - 1) / blocks;
-    const std::int64_t most = (numKeys + 127) / 128;
-    launch.numSplits = static_cast<int>(std::clamp<std::int64_t>(wanted, 1, most));
-    launch.keysPerSplit = (numKeys + launch.numSplits - 1) / launch.numSplits;
-}
-
 at::Tensor decodeAttention(const at::Tensor& q, const KVView& view, std::int64_t firstQueryPosition,
                            const AttentionSettings& settings)
 {
@@ -81,7 +66,10 @@ at::Tensor decodeAttention(const at::Tensor& q, const KVView& view, std::int64_t
     launch.begin = settings.window > 0
                        ? std::max(view.firstPosition(), firstQueryPosition - settings.window + 1)
                        : view.firstPosition();
-    planSplits(launch, q.get_device());
+    int multiprocessors = 1;
+    C10_CUDA_CHECK(
+        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, q.get_device()));
+    planSplits(launch, multiprocessors);
 
     const auto out = at::empty(q.sizes(), q.options());
     const auto scratch = q.options().dtype(at::kFloat);
@@ -101,8 +89,9 @@ int deviceCount()
     return c10::cuda::device_count();
 }
 
-constexpr CudaKernels kKernels{deviceCount,   decodeAttention, weightProductOnCuda,
-                               rmsNormOnCuda, rotateOnCuda,    gatedOnCuda};
+constexpr CudaKernels kKernels{sizeof(CudaKernels), deviceCount,   decodeAttention,
+                               weightProductOnCuda, rmsNormOnCuda, rotateOnCuda,
+                               gatedOnCuda};
 
 } // namespace
 

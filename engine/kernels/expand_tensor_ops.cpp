@@ -71,7 +71,7 @@ at::Tensor fifthBitsAt(const at::Tensor& blocks, std::int64_t first)
         .view({blocks.size(0), blocks.size(1), 1, 2, 16});
 }
 
-// Bits in twos of 64 bytes, and nibbles of 128, as block_formats.h orders them: [R, B, 8, 2, 16].
+// Bits in twos of 64 bytes, and nibbles of 128, as k_block_readers.h orders them: [R, B, 8, 2, 16].
 at::Tensor pairsOfBitsAt(const at::Tensor& blocks, std::int64_t first)
 {
     const std::int64_t rows = blocks.size(0);

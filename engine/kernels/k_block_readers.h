@@ -11,6 +11,7 @@ namespace kvscope {
 KVSCOPE_ANYWHERE void readPairsOfBits(const std::byte* bytes, int group, std::int8_t* integers)
 {
     const std::byte* from = bytes + group / 4 * kGroup;
+    KVSCOPE_UNROLL
     for (int i = 0; i < kGroup; ++i)
         integers[i] = static_cast<std::int8_t>(byteAt(from + i) >> (group % 4 * 2) & 3);
 }
@@ -26,6 +27,7 @@ KVSCOPE_ANYWHERE int bitAt(const std::byte* bytes, int group, int i)
 KVSCOPE_ANYWHERE void readSideNibbles(const std::byte* bytes, int group, std::int8_t* integers)
 {
     const std::byte* from = bytes + group / 2 * kGroup;
+    KVSCOPE_UNROLL
     for (int i = 0; i < kGroup; ++i)
         integers[i] = static_cast<std::int8_t>(byteAt(from + i) >> (group % 2 * 4) & 15);
 }
@@ -36,6 +38,7 @@ KVSCOPE_ANYWHERE GroupFactors readQ2K(const std::byte* block, int group, std::in
     const float m = loadHalf(block + 82);
     readPairsOfBits(block + 16, group, integers);
     GroupFactors factors;
+    KVSCOPE_UNROLL
     for (int half = 0; half < 2; ++half) {
         const int pair = byteAt(block + 2 * group + half);
         factors.scales[half] = d * static_cast<float>(pair & 15);
@@ -56,9 +59,11 @@ KVSCOPE_ANYWHERE GroupFactors readQ3K(const std::byte* block, int group, std::in
 {
     const float d = loadHalf(block + 108);
     readPairsOfBits(block + 32, group, integers);
+    KVSCOPE_UNROLL
     for (int i = 0; i < kGroup; ++i)
         integers[i] = static_cast<std::int8_t>(integers[i] - 4 * (1 - bitAt(block, group, i)));
     GroupFactors factors;
+    KVSCOPE_UNROLL
     for (int half = 0; half < 2; ++half)
         factors.scales[half] = d * static_cast<float>(scaleQ3K(block + 96, 2 * group + half));
     return factors;
@@ -92,6 +97,7 @@ KVSCOPE_ANYWHERE GroupFactors readQ4K(const std::byte* block, int group, std::in
 KVSCOPE_ANYWHERE GroupFactors readQ5K(const std::byte* block, int group, std::int8_t* integers)
 {
     readSideNibbles(block + 48, group, integers);
+    KVSCOPE_UNROLL
     for (int i = 0; i < kGroup; ++i)
         integers[i] = static_cast<std::int8_t>(integers[i] | bitAt(block + 16, group, i) << 4);
     return readPackedFactors(block, group);
@@ -102,12 +108,14 @@ KVSCOPE_ANYWHERE GroupFactors readQ6K(const std::byte* block, int group, std::in
 {
     const std::byte* low = block + group / 4 * 64 + group % 2 * kGroup;
     readPairsOfBits(block + 128, group, integers);
+    KVSCOPE_UNROLL
     for (int i = 0; i < kGroup; ++i) {
         const int nibble = byteAt(low + i) >> (group % 4 / 2 * 4) & 15;
         integers[i] = static_cast<std::int8_t>((nibble | integers[i] << 4) - 32);
     }
     const float d = loadHalf(block + 208);
     GroupFactors factors;
+    KVSCOPE_UNROLL
     for (int half = 0; half < 2; ++half)
         factors.scales[half] =
             d * static_cast<float>(static_cast<std::int8_t>(block[192 + 2 * group + half]));
@@ -135,20 +143,22 @@ KVSCOPE_ANYWHERE GroupFactors readIq4Xs(const std::byte* block, int group, std::
 template <StorageType type>
 KVSCOPE_ANYWHERE GroupFactors readKGroup(const std::byte* block, int group, std::int8_t* integers)
 {
-    if constexpr (type == StorageType::Q2_K)
+    if constexpr (type == StorageType::Q2_K) {
         return readQ2K(block, group, integers);
-    else if constexpr (type == StorageType::Q3_K)
+    } else if constexpr (type == StorageType::Q3_K) {
         return readQ3K(block, group, integers);
-    else if constexpr (type == StorageType::Q4_K)
+    } else if constexpr (type == StorageType::Q4_K) {
         return readQ4K(block, group, integers);
-    else if constexpr (type == StorageType::Q5_K)
+    } else if constexpr (type == StorageType::Q5_K) {
         return readQ5K(block, group, integers);
-    else if constexpr (type == StorageType::Q6_K)
+    } else if constexpr (type == StorageType::Q6_K) {
         return readQ6K(block, group, integers);
-    else if constexpr (type == StorageType::Q8_K)
+    } else if constexpr (type == StorageType::Q8_K) {
         return readQ8K(block, group, integers);
-    else
+    } else {
+        static_assert(type == StorageType::IQ4_XS);
         return readIq4Xs(block, group, integers);
+    }
 }
 
 } // namespace kvscope

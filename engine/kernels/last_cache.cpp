@@ -4,62 +4,75 @@
 #include <bit>
 #include <cctype>
 #include <fstream>
-#include <sstream>
+#include <optional>
+#include <string>
 
 namespace kvscope {
 namespace {
 
 constexpr std::uint64_t kUnknown = std::uint64_t{32} << 20;
-constexpr int kMostCaches = 8; // that are looked at: of both kinds, up to three levels
+constexpr int kMostCaches = 16; // that are looked at: two kinds, a few levels
 
-std::string firstWord(const std::string& path)
+template <typename Value>
+std::optional<Value> firstIn(const std::filesystem::path& path)
 {
     std::ifstream file(path);
-    std::string word;
-    file >> word;
-    return word;
+    Value value{};
+    if (!(file >> value))
+        return std::nullopt;
+    return value;
 }
 
-int bitsOf(const std::string& hexadecimal)
+/// Processors in a map such as "00000001,f0000000"; 0 where it is none.
+int processorsIn(const std::filesystem::path& path)
 {
     int count = 0;
-    for (const char digit : hexadecimal) {
+    for (const char digit : firstIn<std::string>(path).value_or("")) {
         if (digit == ',')
             continue;
-        if (std::isxdigit(static_cast<unsigned char>(digit)) == 0)
+        const auto letter = static_cast<unsigned char>(digit);
+        if (std::isxdigit(letter) == 0)
             return 0;
-        const int value = std::isdigit(static_cast<unsigned char>(digit)) != 0
-                              ? digit - '0'
-                              : std::tolower(static_cast<unsigned char>(digit)) - 'a' + 10;
+        const int value =
+            std::isdigit(letter) != 0 ? letter - '0' : std::tolower(letter) - 'a' + 10;
         count += std::popcount(static_cast<unsigned>(value));
     }
     return count;
 }
 
-} // namespace
-
-std::uint64_t lastCacheBytes(const std::string& size, const std::string& sharedMap, int numThreads)
+/// "16384K" or "32M"; 0 where it is neither.
+std::uint64_t sizeIn(const std::filesystem::path& path)
 {
-    std::istringstream text(size);
+    std::ifstream file(path);
     std::uint64_t count = 0;
     char unit = 0;
-    const int sharing = bitsOf(sharedMap);
-    if (!(text >> count >> unit) || (unit != 'K' && unit != 'M') || sharing == 0)
+    if (!(file >> count >> unit) || (unit != 'K' && unit != 'M'))
         return 0;
-    const int caches = std::max(1, (numThreads + sharing - 1) / sharing);
-    return (count << (unit == 'K' ? 10 : 20)) * static_cast<std::uint64_t>(caches);
+    return count << (unit == 'K' ? 10 : 20);
 }
 
-std::uint64_t lastCacheBytes(int numThreads)
+} // namespace
+
+std::uint64_t lastCacheBytes(int numThreads, const std::filesystem::path& cpu)
 {
+    int last = 0;
     std::uint64_t bytes = 0;
+    int sharing = 0;
     for (int i = 0; i < kMostCaches; ++i) {
-        const std::string cache =
-            "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/";
-        bytes = std::max(bytes, lastCacheBytes(firstWord(cache + "size"),
-                                               firstWord(cache + "shared_cpu_map"), numThreads));
+        const std::filesystem::path cache = cpu / "cache" / ("index" + std::to_string(i));
+        const int level = firstIn<int>(cache / "level").value_or(0);
+        if (level < last || firstIn<std::string>(cache / "type") == "Instruction")
+            continue;
+        last = level;
+        bytes = sizeIn(cache / "size");
+        sharing = processorsIn(cache / "shared_cpu_map");
     }
-    return bytes > 0 ? bytes : kUnknown;
+    if (bytes == 0 || sharing == 0)
+        return kUnknown;
+    const int perCore = std::max(1, processorsIn(cpu / "topology" / "thread_siblings"));
+    const int cores = std::max(1, sharing / perCore);
+    const int caches = std::max(1, (numThreads + cores - 1) / cores);
+    return bytes * static_cast<std::uint64_t>(caches);
 }
 
 } // namespace kvscope

@@ -1,18 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <filesystem>
 
 namespace kvscope {
 
-/// Bytes that threads find again in the processor's last cache, each last cache serving the
-/// processors that share it. As Linux tells (Documentation/ABI/testing/sysfs-devices-system-cpu,
-/// "cache"); 32 MiB where it does not.
-std::uint64_t lastCacheBytes(int numThreads);
-
-/// The same of what Linux says of one such cache.
-/// \param size  "16384K" \param sharedMap  "00000003", a bit for each processor
-/// \returns 0 where that cannot be read
-std::uint64_t lastCacheBytes(const std::string& size, const std::string& sharedMap, int numThreads);
+/// Bytes that threads, one a core, find again in the processor's last caches, of which each serves
+/// the cores that share it. As Linux tells (Documentation/ABI/testing/sysfs-devices-system-cpu);
+/// 32 MiB where it does not. \param cpu  the folder of one processor there
+std::uint64_t lastCacheBytes(int numThreads,
+                             const std::filesystem::path& cpu = "/sys/devices/system/cpu/cpu0");
 
 } // namespace kvscope

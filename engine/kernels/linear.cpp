@@ -90,16 +90,10 @@ bool isBFloat16Product(const WeightMatrix& weight, Precision precision)
     return precision == Precision::Fast && weight.type != StorageType::F32 && hasBFloat16Products();
 }
 
-bool usesPanels()
-{
-    static const bool areFaster = hasPanelProducts() && !hasWideMatrixLibrary();
-    return areFaster;
-}
-
 /// A few rows read blocks where they lie; many are worth expanding them for.
 at::Tensor linearOnCuda(const at::Tensor& x, const WeightMatrix& weight)
 {
-    constexpr std::int64_t kMostRowsInPlace = 16; // an estimate: four readings of the blocks
+    constexpr std::int64_t kMostRowsInPlace = 16; // an estimate, not measured on a GPU
     const CudaKernels* kernels = cudaKernels();
     if (kernels != nullptr && isQuantized(weight.type) && x.size(0) <= kMostRowsInPlace)
         return kernels->weightProduct(x, weight);
@@ -110,7 +104,7 @@ bool isFewRows(const at::Tensor& x, const WeightMatrix& weight, Precision precis
 {
     if (isBFloat16Product(weight, precision))
         return x.size(0) <= kMostFewRowsBFloat16;
-    return x.size(0) <= (usesPanels() ? kMostFewRows : kMostFewRowsBesideLibrary);
+    return x.size(0) <= (usesPanelProducts() ? kMostFewRows : kMostFewRowsBesideLibrary);
 }
 
 void checkProduct(const at::Tensor& x, const WeightMatrix& weight)
@@ -125,6 +119,12 @@ void checkProduct(const at::Tensor& x, const WeightMatrix& weight)
 }
 
 } // namespace
+
+bool usesPanelProducts()
+{
+    static const bool areFaster = hasPanelProducts() && !hasWideMatrixLibrary();
+    return areFaster;
+}
 
 FormatKernels formatKernels(StorageType type, InstructionSet instructions)
 {
@@ -163,7 +163,7 @@ at::Tensor linear(const at::Tensor& x, const WeightMatrix& weight, Precision pre
         return linearFewRows(x, weight, precision, bestInstructionSet());
     if (isBFloat16Product(weight, precision))
         return linearBFloat16(x, weight);
-    return usesPanels() ? linearPanels(x, weight) : linearManyRows(x, weight);
+    return usesPanelProducts() ? linearPanels(x, weight) : linearManyRows(x, weight);
 }
 
 std::vector<at::Tensor> linear(const at::Tensor& x, std::span<const WeightMatrix* const> weights,

@@ -22,12 +22,12 @@ static inline float sumLanes(__m256 v)
 constexpr std::ptrdiff_t kPrefetchDistance = 4096;
 
 // Inlined by name: g++ 12 takes a call of what does nothing but prefetch for one that does nothing.
-template <int Bytes, _mm_hint Hint>
+template <int Bytes, int Locality>
 [[gnu::always_inline]] static inline void prefetchAs(const std::byte* at)
 {
 #pragma GCC unroll 8
     for (int line = 0; line < Bytes; line += 64)
-        _mm_prefetch(reinterpret_cast<const char*>(at) + kPrefetchDistance + line, Hint);
+        __builtin_prefetch(at + kPrefetchDistance + line, 0, Locality);
 }
 
 /// Asks for the lines of `Bytes` bytes that lie kPrefetchDistance behind `at`. It may point beyond
@@ -39,9 +39,9 @@ template <int Bytes>
 [[gnu::always_inline]] static inline void prefetch(const std::byte* at, bool isStreamed)
 {
     if (isStreamed)
-        prefetchAs<Bytes, _MM_HINT_NTA>(at);
+        prefetchAs<Bytes, 0>(at); // PREFETCHNTA
     else
-        prefetchAs<Bytes, _MM_HINT_T0>(at);
+        prefetchAs<Bytes, 3>(at); // PREFETCHT0
 }
 
 } // namespace kvscope::avx2

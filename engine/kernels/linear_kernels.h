@@ -25,7 +25,7 @@ struct RowProduct
     float* y = nullptr; ///< [numInputs, yStride]; row r of W gives element r of each
     std::int64_t yStride = 0;
     bool isStreamed = false; ///< whether the weights, being more than the last cache holds, come
-                             ///< from memory each time
+                             ///< from memory each time; a hint, which decode steps give
 };
 
 /// Computes y for the rows [firstRow, endRow) of W.

@@ -31,12 +31,13 @@ std::vector<at::Tensor> linearFewRows(const at::Tensor& x,
 at::Tensor linearManyRows(const at::Tensor& x, const WeightMatrix& weight);
 
 /// Expands panels of the weight (panel_kernels.h) to float32 and multiplies them with kernels of
-/// our own: nine tenths of what two Zen 2 cores can, where the library reaches seven tenths, and
-/// the weight is laid out once instead of twice. A row of y is the same bits whatever rows of x are
-/// beside it. \pre hasPanelProducts()
+/// our own: nine tenths of what two Zen 2 cores can, where the library reaches seven tenths. A row
+/// of y is the same bits whatever rows of x are beside it. \pre hasPanelProducts()
 at::Tensor linearPanels(const at::Tensor& x, const WeightMatrix& weight);
 /// Whether this processor runs those kernels.
 bool hasPanelProducts();
+/// Whether linear() uses them: they are there, and faster than the library.
+bool usesPanelProducts();
 
 /// linearManyRows() with slices and inputs rounded to bfloat16, for processors with
 /// hasBFloat16Products(). Sums are float32 inside; each result is rounded to bfloat16 once (8

@@ -100,8 +100,12 @@ void WeightRows::askFor(std::int64_t first) const
 {
     const std::byte* begin = m_product.weight + first * m_product.rowBytes;
     const std::int64_t bytes = std::min(kAskedFor, (m_rows - first) * m_product.rowBytes);
-    for (std::int64_t at = 0; at < bytes; at += kCacheLine)
-        __builtin_prefetch(begin + at);
+    for (std::int64_t at = 0; at < bytes; at += kCacheLine) {
+        if (m_product.isStreamed)
+            __builtin_prefetch(begin + at, 0, 0);
+        else
+            __builtin_prefetch(begin + at);
+    }
 }
 
 void WeightRows::multiply(InputRow& x, float* y, std::int64_t first, std::int64_t end) const

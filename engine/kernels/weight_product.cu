@@ -55,17 +55,27 @@ __device__ float groupDot(const GroupFactors& factors, const std::int8_t* intege
     return dot;
 }
 
-/// Copies bytes to shared memory by the warp, in words of the aligned memory around them.
+/// Copies bytes to shared memory by the warp, whole words of aligned memory as such and the bytes
+/// around them one by one, so that nothing beside them is read.
 /// \returns where the first of them is
 __device__ const std::byte* stage(const std::byte* from, int bytes, std::uint32_t* to)
 {
+    const int lane = threadIdx.x % kWarpLanes;
     const int lead = static_cast<int>(reinterpret_cast<std::uintptr_t>(from) % 4);
-    const auto* words = reinterpret_cast<const std::uint32_t*>(from - lead);
+    const int firstWord = lead > 0 ? 1 : 0;
+    const int endWord = (lead + bytes) / 4;
+    std::byte* staged = reinterpret_cast<std::byte*>(to) + lead;
     __syncwarp(); // all have read what was there before
-    for (int i = threadIdx.x % kWarpLanes; i < (lead + bytes + 3) / 4; i += kWarpLanes)
-        to[i] = words[i];
+    for (int i = firstWord + lane; i < endWord; i += kWarpLanes)
+        to[i] = *reinterpret_cast<const std::uint32_t*>(from - lead + 4 * i);
+    const int before = lead > 0 ? 4 - lead : 0;
+    const int behind = endWord * 4 - lead;
+    if (lane < before)
+        staged[lane] = from[lane];
+    if (behind + lane < bytes)
+        staged[behind + lane] = from[behind + lane];
     __syncwarp();
-    return reinterpret_cast<const std::byte*>(to) + lead;
+    return staged;
 }
 
 template <StorageType type, int Inputs>
@@ -73,6 +83,7 @@ __global__ void __launch_bounds__(kProductThreads) multiplyRows(WeightProductLau
 {
     __shared__ float x[Inputs][kGroupsPerStretch * kGroupStride];
     __shared__ std::uint32_t staged[kProductWarps][kStretchWords];
+    static_assert(sizeof x + sizeof staged <= 48 << 10, "what a block may have without asking");
     const int warp = threadIdx.x / kWarpLanes;
     const int lane = threadIdx.x % kWarpLanes;
     const int firstRow = (static_cast<int>(blockIdx.x) * kProductWarps + warp) * kRowsPerWarp;

@@ -25,7 +25,7 @@ constexpr int kMostProductInputs = 4;
 struct WeightProductLaunch
 {
     StorageType type;        ///< a block format
-    const std::byte* weight; ///< row 0, aligned to 4 bytes
+    const std::byte* weight; ///< row 0, at any address
     std::int64_t rowBytes;
     int blockBytes;
     int rows;

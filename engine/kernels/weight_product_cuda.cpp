@@ -12,6 +12,7 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include <algorithm>
+#include <climits>
 
 namespace kvscope {
 
@@ -20,6 +21,13 @@ at::Tensor weightProductOnCuda(const at::Tensor& x, const WeightMatrix& weight)
     TORCH_CHECK(x.is_cuda() && x.is_contiguous() && x.dim() == 2 && x.size(1) == weight.cols,
                 "weight product: x must be contiguous CUDA [N, ", weight.cols, "], not ",
                 x.sizes());
+    TORCH_CHECK(weight.data.device() == x.device() && weight.data.scalar_type() == at::kByte &&
+                    weight.data.is_contiguous() && weight.rows <= INT_MAX &&
+                    weight.cols <= INT_MAX && weight.data.dim() == 2 &&
+                    weight.data.size(0) == weight.rows &&
+                    weight.data.size(1) ==
+                        weight.cols / blockElements(weight.type) * blockBytes(weight.type),
+                "weight product: the weight must be contiguous blocks beside x");
     const c10::cuda::CUDAGuard guard(x.device());
     const at::Tensor y = at::empty({x.size(0), weight.rows}, x.options());
     if (y.numel() == 0)

@@ -200,7 +200,7 @@ private:
                                 m_cacheOptions.dtype(queryType));
         input.settings.scale = m_config.scoreScale();
         input.settings.softCap = m_config.attentionSoftCap;
-        input.settings.isStreamed = true; // the copies are more than caches hold
+        input.settings.isStreamed = true; // as in a model whose weights fill the last cache
         return input;
     }
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "engine/checkpoint/checkpoint.h"
+
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,5 +22,12 @@ struct PositionsScheme
 /// \throws ArgumentError for more than two of a kind, or two of both
 std::vector<PositionsScheme> positionsSchemes(const std::vector<std::string>& rotaries,
                                               const std::vector<std::string>& cacheDtypes);
+
+/// Refuses two schemes that come to the same, for instance "auto" and what it stands for.
+/// \param dtype, cacheDtype  that the model is opened with
+/// \throws ArgumentError; as withRotary() for a rotation that is none
+void requireDifferentSchemes(const std::shared_ptr<const Checkpoint>& checkpoint,
+                             const std::string& dtype, const std::string& cacheDtype,
+                             const std::vector<PositionsScheme>& schemes);
 
 } // namespace kvscope

@@ -2,7 +2,7 @@
 
 #include "engine/kernels/attention_cpu.h"
 #include "engine/kernels/elementwise_paths.h"
-#include "engine/kernels/last_cache.h"
+#include "engine/model/step_feed_forward.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/from_blob.h>
@@ -42,7 +42,7 @@ struct Own
 struct DecodeStep::Impl
 {
     Impl(const ModelConfig& modelConfig, const DecoderWeights& decoderWeights,
-         const StepProducts& products);
+         const StepSettings& settings);
 
     /// One member's part of the whole step.
     void takePart(Team& team, int member) noexcept;
@@ -59,7 +59,7 @@ struct DecodeStep::Impl
     const ModelConfig& config;
     const DecoderWeights& weights;
     const ElementwiseKernels& kernels;
-    const std::uint64_t lastCache = lastCacheBytes(at::get_num_threads());
+    const StepSettings settings;
     std::vector<StepLayer> layers;
     WeightRows head;
 
@@ -84,18 +84,19 @@ struct DecodeStep::Impl
 };
 
 DecodeStep::Impl::Impl(const ModelConfig& modelConfig, const DecoderWeights& decoderWeights,
-                       const StepProducts& products)
+                       const StepSettings& stepSettings)
     : config(modelConfig)
     , weights(decoderWeights)
     , kernels(elementwiseKernels(bestInstructionSet()))
-    , head(decoderWeights.head, products.deciding, products.areStreamed)
+    , settings(stepSettings)
+    , head(decoderWeights.head, settings.deciding, settings.streamsWeights())
     , q(floats(config.numHeads * config.headDim))
     , mixed(q)
     , y(floats(config.modelWidth))
 {
     const std::array<std::int64_t, 4> shape{1, config.numKvHeads, 1, config.headDim};
     const auto linear = [&](const LinearWeights& each) {
-        return StepLinear(each, products.layers, products.areStreamed);
+        return StepLinear(each, settings.layers, settings.streamsWeights());
     };
     layers.reserve(config.layers.size());
     for (std::size_t i = 0; i < config.layers.size(); ++i) {
@@ -104,7 +105,7 @@ DecodeStep::Impl::Impl(const ModelConfig& modelConfig, const DecoderWeights& dec
                           linear(w.key),
                           linear(w.value),
                           linear(w.output),
-                          {w, config.layers[i], config, products},
+                          {w, config.layers[i], config, settings},
                           floats(config.numKvHeads * config.headDim),
                           floats(config.numKvHeads * config.headDim),
                           {},
@@ -161,14 +162,14 @@ try {
     turnHeads(layers[layer].k, w.keyNorm, layer);
     const KVView view =
         cache->stage(static_cast<std::int64_t>(layer), layers[layer].keys, layers[layer].values);
-    AttentionSettings settings;
-    settings.scale = config.scoreScale();
-    settings.window = kind.kind == LayerKind::Windowed ? kind.window : 0;
-    settings.softCap = config.attentionSoftCap;
-    settings.sinks = w.sink;
-    settings.isStreamed = isCacheStreamed;
+    AttentionSettings attending;
+    attending.scale = config.scoreScale();
+    attending.window = kind.kind == LayerKind::Windowed ? kind.window : 0;
+    attending.softCap = config.attentionSoftCap;
+    attending.sinks = w.sink;
+    attending.isStreamed = isCacheStreamed;
     const std::array<std::int64_t, 4> shape{1, 1, config.numHeads, config.headDim};
-    attention.emplace(cpuAttention(q.data(), mixed.data(), shape, view, position, settings),
+    attention.emplace(cpuAttention(q.data(), mixed.data(), shape, view, position, attending),
                       attentionSimd(), team.size());
     states.resize(std::max(states.size(), static_cast<std::size_t>(attention->stateFloats())));
 } catch (...) {
@@ -266,8 +267,8 @@ bool DecodeStep::supports(const ModelConfig& config)
 }
 
 DecodeStep::DecodeStep(const ModelConfig& config, const DecoderWeights& weights,
-                       const StepProducts& products)
-    : m_impl(std::make_unique<Impl>(config, weights, products))
+                       const StepSettings& settings)
+    : m_impl(std::make_unique<Impl>(config, weights, settings))
 {
 }
 
@@ -281,7 +282,7 @@ void DecodeStep::run(float* x, std::int64_t position, std::span<const RotaryRows
     step.position = position;
     step.rows = rows;
     step.cache = &cache;
-    step.isCacheStreamed = cache.liveBytes() > step.lastCache;
+    step.isCacheStreamed = step.settings.streamsCache(cache.liveBytes());
     step.logits = logits;
     step.stop = &stop;
     step.problem = nullptr;

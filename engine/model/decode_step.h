@@ -4,7 +4,7 @@
 #include "engine/model/decoder_weights.h"
 #include "engine/model/feed_forward.h"
 #include "engine/model/rotary.h"
-#include "engine/model/step_feed_forward.h"
+#include "engine/model/step_settings.h"
 
 #include <cstdint>
 #include <memory>
@@ -27,7 +27,7 @@ public:
 
     /// \pre supports(config), weights on the CPU
     DecodeStep(const ModelConfig& config, const DecoderWeights& weights,
-               const StepProducts& products);
+               const StepSettings& settings);
     ~DecodeStep();
     DecodeStep(const DecodeStep&) = delete;
     DecodeStep& operator=(const DecodeStep&) = delete;

@@ -37,7 +37,7 @@ struct Decoder::Impl
     std::vector<RotaryTable> rotary;
     std::vector<std::size_t> rotaryOfLayer; ///< index into `rotary`, by layer
     std::unique_ptr<DecodeStep> step;       ///< null where it does not support the model
-    const std::uint64_t lastCache = lastCacheBytes(at::get_num_threads());
+    StepSettings stepSettings;
 
     const ModelConfig& config() const { return checkpoint->config; }
     ProductSettings settingsOf(KernelPath path) const
@@ -210,7 +210,9 @@ at::Tensor Decoder::Impl::attend(const at::Tensor& x, std::int64_t layer,
     settings.window = shape.kind == LayerKind::Windowed ? shape.window : 0;
     settings.softCap = c.attentionSoftCap;
     settings.sinks = w.sink;
-    settings.isStreamed = cache != nullptr && cache->liveBytes() > lastCache;
+    // Of one token after the other; a longer chunk reads the cache a block at a time.
+    settings.isStreamed =
+        cache != nullptr && T == 1 && stepSettings.streamsCache(cache->liveBytes());
     const at::Tensor mixed = options.path == KernelPath::Reference
                                  ? attentionReference(q, view, firstPosition, settings)
                                  : attention(q, view, firstPosition, settings);
@@ -328,12 +330,13 @@ Decoder::Decoder(std::shared_ptr<const Checkpoint> checkpoint, DecoderOptions op
     m_impl->cacheType = cacheScalarType(options.cacheType, m_impl->compute);
     m_impl->weights = loadWeights(*m_impl->checkpoint, m_impl->device, m_impl->compute, options);
     m_impl->makeRotaryTables();
+    m_impl->stepSettings = {.layers = m_impl->settingsOf(KernelPath::Fast).precision,
+                            .deciding = m_impl->decidingSettings(KernelPath::Fast).precision,
+                            .weightBytes = activeWeightBytes(),
+                            .lastCacheBytes = lastCacheBytes(at::get_num_threads())};
     if (m_impl->device.is_cpu() && DecodeStep::supports(config()))
-        m_impl->step = std::make_unique<DecodeStep>(
-            config(), m_impl->weights,
-            StepProducts{.layers = m_impl->settingsOf(KernelPath::Fast).precision,
-                         .deciding = m_impl->decidingSettings(KernelPath::Fast).precision,
-                         .areStreamed = weightBytes() > m_impl->lastCache});
+        m_impl->step =
+            std::make_unique<DecodeStep>(config(), m_impl->weights, m_impl->stepSettings);
 }
 
 Decoder::~Decoder() = default;

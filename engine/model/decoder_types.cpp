@@ -4,8 +4,54 @@
 #include "engine/kernels/cuda_backend.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
 
 namespace kvscope {
+namespace {
+
+/// The type of that name. \throws ArgumentError with all names where there is none
+template <typename Type>
+Type typeNamed(const std::string& what, const std::string& name,
+               std::initializer_list<std::pair<std::string_view, Type>> types)
+{
+    std::string names;
+    for (const auto& [known, type] : types) {
+        if (name == known)
+            return type;
+        names.append(names.empty() ? "" : ", ").append(known);
+    }
+    throw ArgumentError(what + " '" + name + "' is not one of " + names);
+}
+
+} // namespace
+
+ComputeType computeTypeFrom(const std::string& name)
+{
+    return typeNamed<ComputeType>("dtype", name,
+                                  {{"auto", ComputeType::Auto},
+                                   {"float32", ComputeType::Float32},
+                                   {"bfloat16", ComputeType::BFloat16},
+                                   {"float16", ComputeType::Float16}});
+}
+
+CacheType cacheTypeFrom(const std::string& name)
+{
+    return typeNamed<CacheType>("cache dtype", name,
+                                {{"auto", CacheType::Auto},
+                                 {"float32", CacheType::Float32},
+                                 {"bfloat16", CacheType::BFloat16},
+                                 {"float16", CacheType::Float16},
+                                 {"int8", CacheType::Int8}});
+}
+
+at::ScalarType cacheTypeIn(const Checkpoint& checkpoint, const std::string& dtype,
+                           const std::string& cacheDtype)
+{
+    return cacheScalarType(cacheTypeFrom(cacheDtype),
+                           resolvedType(checkpoint, computeTypeFrom(dtype)));
+}
 
 at::Device parsedDevice(const std::string& name)
 {
@@ -64,6 +110,11 @@ at::ScalarType cacheScalarType(CacheType cache, ComputeType compute)
         return at::kChar;
     }
     return at::kBFloat16;
+}
+
+std::int64_t logitBytes(ComputeType compute, at::Device device)
+{
+    return device.is_cpu() || compute == ComputeType::Float32 ? 4 : 2;
 }
 
 } // namespace kvscope

@@ -24,31 +24,32 @@ void StepLinear::operator()(const Team& team, int member, InputRow& x, float* y)
 }
 
 StepFeedForward::StepFeedForward(const LayerWeights& weights, const LayerConfig& layer,
-                                 const ModelConfig& config, const StepProducts& products)
+                                 const ModelConfig& config, const StepSettings& settings)
     : m_activate(gatedRow(config.activation))
 {
     if (!layer.hasExperts) {
-        m_experts.push_back(expert(weights.dense, products));
+        m_experts.push_back(expert(weights.dense, settings));
         return;
     }
     const MoEWeights& moe = weights.experts;
     m_numRouted = moe.experts.size();
     m_numActive = static_cast<std::size_t>(config.experts->numActive);
     m_normalisesWeights = config.experts->normalisesWeights;
-    m_router = StepLinear(moe.router, products.deciding, products.areStreamed);
+    m_router = StepLinear(moe.router, settings.deciding, settings.streamsWeights());
     for (const FeedForwardWeights& routed : moe.experts)
-        m_experts.push_back(expert(routed, products));
+        m_experts.push_back(expert(routed, settings));
     for (const FeedForwardWeights& shared : moe.shared)
-        m_experts.push_back(expert(shared, products));
+        m_experts.push_back(expert(shared, settings));
     if (moe.sharedGate.rows > 0)
-        m_sharedGate.weight = WeightRows(moe.sharedGate, products.layers, products.areStreamed);
+        m_sharedGate.weight =
+            WeightRows(moe.sharedGate, settings.layers, settings.streamsWeights());
 }
 
 StepFeedForward::Expert StepFeedForward::expert(const FeedForwardWeights& weights,
-                                                const StepProducts& products)
+                                                const StepSettings& settings)
 {
     const auto linear = [&](const LinearWeights& each) {
-        return StepLinear(each, products.layers, products.areStreamed);
+        return StepLinear(each, settings.layers, settings.streamsWeights());
     };
     return {linear(weights.gate), linear(weights.up), linear(weights.down)};
 }

@@ -5,20 +5,13 @@
 #include "engine/kernels/linear_rows.h"
 #include "engine/kernels/together.h"
 #include "engine/model/decoder_weights.h"
+#include "engine/model/step_settings.h"
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace kvscope {
-
-/// How a DecodeStep multiplies.
-struct StepProducts
-{
-    Precision layers = Precision::Fast;
-    Precision deciding = Precision::FastSums; ///< between tokens or experts
-    bool areStreamed = false;                 ///< RowProduct::isStreamed of all weights
-};
 
 /// A linear layer of a DecodeStep, in pieces. Borrows its weights.
 struct StepLinear
@@ -63,7 +56,7 @@ public:
     };
 
     StepFeedForward(const LayerWeights& weights, const LayerConfig& layer,
-                    const ModelConfig& config, const StepProducts& products);
+                    const ModelConfig& config, const StepSettings& settings);
 
     /// Of what expand() multiplies first. Nothing where it depends on the token.
     void askForFirst(const Team& team, int member) const;
@@ -81,7 +74,7 @@ private:
         StepLinear gate, up, down;
     };
     std::size_t numVisits() const { return m_numActive + m_experts.size() - m_numRouted; }
-    static Expert expert(const FeedForwardWeights& weights, const StepProducts& products);
+    static Expert expert(const FeedForwardWeights& weights, const StepSettings& settings);
     /// Which experts are visited: every member finds the same, from the router's logits.
     void choose(const std::vector<float>& router, Own& own) const;
 

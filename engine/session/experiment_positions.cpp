@@ -2,9 +2,11 @@
 #include "engine/base/units.h"
 #include "engine/lab/positions.h"
 #include "engine/lab/positions_record.h"
+#include "engine/lab/positions_scheme.h"
 #include "engine/lab/prompt_room.h"
 #include "engine/lab/report_json.h"
 #include "engine/lab/run_record_identity.h"
+#include "engine/model/decoder_types.h"
 #include "engine/model/rotary_override.h"
 #include "engine/session/experiment_command_line.h"
 #include "engine/session/experiment_run.h"
@@ -29,7 +31,8 @@ public:
         m_options.numBins = experiment.numBins;
         m_options.isWhole = experiment.isWhole;
         const OpenModel& model = context.model();
-        requireDifferentSchemes(*model.checkpoint, model.opened.dtype, m_schemes);
+        requireDifferentSchemes(model.checkpoint, model.opened.dtype, model.opened.cacheDtype,
+                                m_schemes);
         for (const PositionsScheme& scheme : m_schemes) // a wrong one is told before the first runs
             withRotary(model.checkpoint, scheme.rotary);
         m_ids = experimentIds(context.model(), experiment.text);
@@ -60,16 +63,19 @@ private:
     /// Null where the open model's is the one.
     std::unique_ptr<Decoder> otherDecoder(const PositionsScheme& scheme) const
     {
-        OpenRequest opened = m_context.model().opened;
-        const bool isOpenOnes =
-            scheme.rotary == opened.rotary &&
-            (scheme.cacheDtype.empty() || scheme.cacheDtype == opened.cacheDtype);
-        if (isOpenOnes)
+        const OpenModel& model = m_context.model();
+        OpenRequest opened = model.opened;
+        const auto cacheOf = [&](const std::string& name) {
+            return cacheTypeIn(*model.checkpoint, opened.dtype, name);
+        };
+        const bool isOpenCache =
+            scheme.cacheDtype.empty() || cacheOf(scheme.cacheDtype) == cacheOf(opened.cacheDtype);
+        if (scheme.rotary == opened.rotary && isOpenCache)
             return nullptr;
         opened.rotary = scheme.rotary;
         if (!scheme.cacheDtype.empty())
             opened.cacheDtype = scheme.cacheDtype;
-        return anotherDecoder(m_context.model(), opened, m_context.stop());
+        return anotherDecoder(model, opened, m_context.stop());
     }
 
     RecordJson settings() const

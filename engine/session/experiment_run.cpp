@@ -73,13 +73,12 @@ LimitsReport limitsOf(const OpenModel& model, const LimitsExperiment& experiment
 {
     const ModelConfig& config = model.decoder->config();
     const CacheNumbers cache = model.decoder->cacheNumbers();
-    const bool isFloat = resolvedType(*model.checkpoint, computeTypeFrom(model.opened.dtype)) ==
-                         ComputeType::Float32;
     LimitsRequest request;
     request.weights = weightBytesOf(*model.checkpoint);
     request.cache = cache;
-    // Activations, and so logits, are float32 on the CPU whatever is stored.
-    request.logitElementBytes = isFloat || model.decoder->device().is_cpu() ? 4 : 2;
+    request.logitElementBytes =
+        logitBytes(resolvedType(*model.checkpoint, computeTypeFrom(model.opened.dtype)),
+                   model.decoder->device());
     request.lengths = experiment.lengths.empty() ? usualLengths(config) : experiment.lengths;
     request.budgetBytes = memoryBudget(model, experiment.budgetGib);
     request.machine = machineOf(model);

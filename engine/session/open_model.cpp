@@ -2,16 +2,13 @@
 
 #include "engine/base/errors.h"
 #include "engine/base/memory_reading.h"
-#include "engine/cache/int8_rows.h"
 #include "engine/model/decoder_types.h"
 #include "engine/model/rotary_override.h"
 
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace kvscope {
@@ -25,62 +22,7 @@ std::string deviceText(const Decoder& decoder)
     return "CPU, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }
 
-/// The type of that name. \throws ArgumentError with all names where there is none
-template <typename Type>
-Type typeNamed(const std::string& what, const std::string& name,
-               std::initializer_list<std::pair<std::string_view, Type>> types)
-{
-    std::string names;
-    for (const auto& [known, type] : types) {
-        if (name == known)
-            return type;
-        names.append(names.empty() ? "" : ", ").append(known);
-    }
-    throw ArgumentError(what + " '" + name + "' is not one of " + names);
-}
-
 } // namespace
-
-ComputeType computeTypeFrom(const std::string& name)
-{
-    return typeNamed<ComputeType>("dtype", name,
-                                  {{"auto", ComputeType::Auto},
-                                   {"float32", ComputeType::Float32},
-                                   {"bfloat16", ComputeType::BFloat16},
-                                   {"float16", ComputeType::Float16}});
-}
-
-CacheType cacheTypeFrom(const std::string& name)
-{
-    return typeNamed<CacheType>("cache dtype", name,
-                                {{"auto", CacheType::Auto},
-                                 {"float32", CacheType::Float32},
-                                 {"bfloat16", CacheType::BFloat16},
-                                 {"float16", CacheType::Float16},
-                                 {"int8", CacheType::Int8}});
-}
-
-at::ScalarType cacheTypeIn(const Checkpoint& checkpoint, const std::string& dtype,
-                           const std::string& cacheDtype)
-{
-    return cacheScalarType(cacheTypeFrom(cacheDtype),
-                           resolvedType(checkpoint, computeTypeFrom(dtype)));
-}
-
-void requireDifferentSchemes(const Checkpoint& checkpoint, const std::string& dtype,
-                             const std::vector<PositionsScheme>& schemes)
-{
-    if (schemes.size() != 2 || schemes[0].rotary != schemes[1].rotary)
-        return;
-    const auto typeOf = [&](const PositionsScheme& scheme) {
-        return cacheTypeIn(checkpoint, dtype,
-                           scheme.cacheDtype.empty() ? "auto" : scheme.cacheDtype);
-    };
-    if (typeOf(schemes[0]) == typeOf(schemes[1]))
-        throw ArgumentError(std::string("both series would have the same rotation and a ") +
-                            cacheTypeName(typeOf(schemes[0])) +
-                            " cache: there is nothing to compare");
-}
 
 std::unique_ptr<const Tokenizer> tokenizerFor(const Checkpoint& checkpoint,
                                               const std::string& tokenizerFile)

@@ -2,7 +2,6 @@
 
 #include "engine/generate/chat_prompt.h"
 #include "engine/generate/generator.h"
-#include "engine/lab/positions_scheme.h"
 #include "engine/model/decoder.h"
 #include "engine/session/session.h"
 #include "engine/session/timed_prefills.h"
@@ -37,19 +36,6 @@ struct OpenModel
     double bytesPerSecond = 0.0;       ///< of memory reads, as last measured; 0: not
     std::vector<std::string> warnings;
 };
-
-/// "auto", "float32", "bfloat16", "float16". \throws ArgumentError
-ComputeType computeTypeFrom(const std::string& name);
-/// "auto", "float32", "bfloat16", "float16" or "int8". \throws ArgumentError for another name
-CacheType cacheTypeFrom(const std::string& name);
-/// What keys and values of that name are stored as where products run in that dtype.
-/// \throws ArgumentError for another name
-at::ScalarType cacheTypeIn(const Checkpoint& checkpoint, const std::string& dtype,
-                           const std::string& cacheDtype);
-/// Refuses two schemes that are one, for instance "auto" and what it stands for.
-/// \throws ArgumentError
-void requireDifferentSchemes(const Checkpoint& checkpoint, const std::string& dtype,
-                             const std::vector<PositionsScheme>& schemes);
 
 /// The tokenizer a request asks for: its file, else the checkpoint's. Null where there is none.
 /// \throws TokenizerError where one was named or is there and cannot be used

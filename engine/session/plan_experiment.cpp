@@ -5,6 +5,7 @@
 #include "engine/cache/int8_rows.h"
 #include "engine/lab/latency.h"
 #include "engine/lab/positions.h"
+#include "engine/lab/positions_scheme.h"
 #include "engine/lab/prompt_room.h"
 #include "engine/lab/use.h"
 #include "engine/model/rotary_override.h"
@@ -46,7 +47,8 @@ public:
         const std::vector<TokenId> ids = textIds(positions.text);
         requirePositionsRunnable(*m_model.decoder, std::ssize(ids));
         const auto schemes = schemesOf(m_model.opened, positions);
-        requireDifferentSchemes(*m_model.checkpoint, m_model.opened.dtype, schemes);
+        requireDifferentSchemes(m_model.checkpoint, m_model.opened.dtype, m_model.opened.cacheDtype,
+                                schemes);
         for (const PositionsScheme& scheme : schemes) {
             const auto checkpoint = withRotary(m_model.checkpoint, scheme.rotary);
             PlanRow row = rowFor(std::ssize(ids));

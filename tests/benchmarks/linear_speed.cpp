@@ -1,6 +1,6 @@
 // linear_speed [THREADS] [ROWS] [COLS] [REPEATS]: one token's product y = W x in every storage
 // type, out of cache and as a decode step has it, types interleaved, the best of REPEATS rounds; as
-// JSON lines. Beside it the memory bandwidth that the same threads reach, and products of 8 to 48
+// JSON lines. Beside it the memory bandwidth that the same threads reach, and products of 4 to 48
 // rows of x by both ways that linear() chooses from.
 
 #include "engine/kernels/bandwidth.h"
@@ -112,7 +112,7 @@ void measure(Subject& subject, const at::Tensor& one, const at::Tensor& many)
         keepBest(subject.bestInPlace[i],
                  secondsOf([&] { linearFewRows(x, part, Precision::Fast, bestInstructionSet()); }));
         keepBest(subject.bestExpanded[i], secondsOf([&] {
-                     hasPanelProducts() ? linearPanels(x, part) : linearManyRows(x, part);
+                     usesPanelProducts() ? linearPanels(x, part) : linearManyRows(x, part);
                  }));
     }
 }

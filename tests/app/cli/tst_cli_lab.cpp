@@ -340,6 +340,27 @@ private Q_SLOTS:
         QVERIFY(result.out.empty());
     }
 
+    void schemesThatAreOneAreRefused_data()
+    {
+        QTest::addColumn<QStringList>("options");
+        QTest::newRow("a cache twice")
+            << QStringList{"--cache-dtype", "int8", "--cache-dtype", "int8"};
+        QTest::newRow("a cache and its other name")
+            << QStringList{"--cache-dtype", "auto", "--cache-dtype", "float32"};
+        QTest::newRow("a rotation twice")
+            << QStringList{"--rope", "linear:2", "--rope", "linear:2.0"};
+    }
+    void schemesThatAreOneAreRefused()
+    {
+        QFETCH(QStringList, options);
+        const QString model = QString::fromStdString(goldenPath("hf/llama"));
+        const CliResult result = runCommandLine(
+            argumentsOf(QStringList{"positions", model, "--ids", "1,2,3"} + options));
+        QVERIFY2(result.code == 2, result.err.c_str());
+        QVERIFY2(result.err.find("nothing to compare") != std::string::npos, result.err.c_str());
+        QVERIFY(result.out.empty());
+    }
+
     void badInputIsOneClearLine_data()
     {
         QTest::addColumn<QStringList>("arguments");

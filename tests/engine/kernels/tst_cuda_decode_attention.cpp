@@ -10,6 +10,7 @@
 #include <QTest>
 
 #include <cmath>
+#include <utility>
 
 using namespace kvscope;
 
@@ -83,11 +84,15 @@ void TestCudaDecodeAttention::equalsReference()
     QFETCH(int, headDim);
     QFETCH(int, window);
     QFETCH(bool, hasSinks);
-    for (const auto cacheType : {at::kFloat, at::kBFloat16, at::kHalf, at::kChar}) {
-        const auto dtype = cacheType == at::kChar ? at::kFloat : cacheType;
+    const std::pair<at::ScalarType, at::ScalarType> types[] = {{at::kFloat, at::kFloat},
+                                                               {at::kBFloat16, at::kBFloat16},
+                                                               {at::kHalf, at::kHalf},
+                                                               {at::kBFloat16, at::kChar},
+                                                               {at::kBFloat16, at::kFloat}};
+    for (const auto& [dtype, cacheType] : types) {
         const auto random = [&] {
             const auto rows = at::randn({2, numKvHeads, numKeys, headDim});
-            return cacheType == at::kChar ? quantizedRows(rows) : rows.to(dtype);
+            return cacheType == at::kChar ? quantizedRows(rows) : rows.to(cacheType);
         };
         const auto keys = random();
         const auto values = random();

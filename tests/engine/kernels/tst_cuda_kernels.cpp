@@ -61,17 +61,41 @@ private Q_SLOTS:
     {
         QFETCH(int, type);
         const auto storage = static_cast<StorageType>(type);
-        for (const std::int64_t inputs : {1, 4, 7, 40})
+        for (const std::int64_t inputs : {0, 1, 4, 7, 16, 17})
             for (const auto number : kNumbers) {
                 const auto weight = randomWeight(storage, 1003, wholeBlocks(storage, 2304));
                 const at::Tensor x = at::randn({inputs, weight.cols}).to(number);
                 WeightMatrix onDevice = weight;
                 onDevice.data = weight.data.to(at::kCUDA);
+                if (inputs == 0) {
+                    const at::Tensor none = linear(x.to(at::kCUDA), onDevice, Precision::Fast);
+                    QCOMPARE(none.size(0), std::int64_t{0});
+                    continue;
+                }
                 const QString difference =
                     differenceOnCpu(linear(x.to(at::kCUDA), onDevice, Precision::Fast),
                                     linearReference(x.to(at::kFloat), weight), number);
                 QVERIFY2(difference.isEmpty(), qPrintable(difference));
             }
+    }
+
+    // Rows that begin at every place of a word, up to the end of their memory.
+    void blocksMayLieAnywhere()
+    {
+        const auto weight = randomWeight(StorageType::MXFP4, 37, 96);
+        const at::Tensor x = at::randn({3, 96});
+        const auto bytes = static_cast<std::int64_t>(weight.bytes());
+        for (const std::int64_t lead : {0, 1, 2, 3}) {
+            const at::Tensor memory =
+                at::empty({lead + bytes}, weight.data.options()).to(at::kCUDA);
+            WeightMatrix onDevice = weight;
+            onDevice.data = memory.narrow(0, lead, bytes).view(weight.data.sizes());
+            onDevice.data.copy_(weight.data);
+            const QString difference =
+                differenceOnCpu(linear(x.to(at::kCUDA), onDevice, Precision::Fast),
+                                linearReference(x, weight), at::kFloat);
+            QVERIFY2(difference.isEmpty(), qPrintable(difference));
+        }
     }
 
     void elementsEqualTheirReferences()

@@ -20,6 +20,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 using namespace kvscope;
 
@@ -70,11 +71,20 @@ __global__ void sumThroughShuffles(WriteOnly call)
     call.to[threadIdx.x] = warpSum(static_cast<float>(threadIdx.x));
 }
 
-__global__ void waitInOneThreadOnly(WriteOnly call)
+// What CUDA leaves undefined.
+__global__ void meetWithoutTheFirst(WriteOnly call)
 {
-    if (threadIdx.x == 0)
-        __syncthreads(); // alone, until the others have returned
+    if (threadIdx.x != 0)
+        __syncthreads();
     call.to[threadIdx.x] = 1.0F;
+}
+
+__global__ void waitForDifferentMeetings(WriteOnly)
+{
+    if (threadIdx.x % 2 == 0)
+        __syncthreads();
+    else
+        __syncwarp();
 }
 
 } // namespace
@@ -83,7 +93,11 @@ class TestCudaKernelsOnCpu : public QObject
 {
     Q_OBJECT
 private Q_SLOTS:
-    void init() { at::manual_seed(41); }
+    void init()
+    {
+        at::manual_seed(41);
+        BlockOfFibers::startsFromTheLast = false;
+    }
 
     // Of the fibers themselves.
     void threadsMeetAndExchange()
@@ -96,8 +110,17 @@ private Q_SLOTS:
         QCOMPARE(launchKernel(sumThroughShuffles, dim3(1), 128, nullptr, call), cudaSuccess);
         for (int i = 0; i < 128; ++i)
             QCOMPARE(sums[i], 32.0F * static_cast<float>(i / 32 * 32) + 32.0F * 31.0F / 2.0F);
-        QCOMPARE(launchKernel(waitInOneThreadOnly, dim3(1), 128, nullptr, call), cudaSuccess);
-        QCOMPARE(sums[0], 1.0F);
+    }
+
+    void whatCudaLeavesUndefinedIsSaid()
+    {
+        float to[128] = {};
+        const WriteOnly call{to, 128};
+        QVERIFY_EXCEPTION_THROWN(launchKernel(meetWithoutTheFirst, dim3(1), 128, nullptr, call),
+                                 std::runtime_error);
+        QVERIFY_EXCEPTION_THROWN(
+            launchKernel(waitForDifferentMeetings, dim3(1), 128, nullptr, call),
+            std::runtime_error);
     }
 
     void weightProductEqualsReference_data()
@@ -112,8 +135,9 @@ private Q_SLOTS:
     {
         QFETCH(int, type);
         const auto storage = static_cast<StorageType>(type);
-        const std::int64_t shapes[][3] = {
-            {1, 32, 1}, {5, 576, 2}, {16, 2048, 3}, {37, 2304, 4}, {3, 4352, 1}};
+        // 96 columns of MXFP4 are 51 bytes: rows begin at every place of a word.
+        const std::int64_t shapes[][3] = {{1, 32, 1},    {9, 96, 1},    {5, 576, 2},
+                                          {16, 2048, 3}, {37, 2304, 4}, {3, 4352, 1}};
         for (const auto& [rows, columns, inputs] : shapes)
             for (const auto number : kNumbers) {
                 const std::int64_t cols = wholeBlocks(storage, columns);
@@ -131,6 +155,7 @@ private Q_SLOTS:
                 launch.x = x.const_data_ptr();
                 launch.y = y.mutable_data_ptr();
                 launch.numInputs = static_cast<int>(inputs);
+                BlockOfFibers::startsFromTheLast = number != at::kFloat;
                 QCOMPARE(launchWeightProduct(launch, nullptr), cudaSuccess);
                 const at::Tensor want = linearReference(x.to(at::kDouble).to(at::kFloat), weight);
                 const double rounding = roundingOf(number);
@@ -142,6 +167,23 @@ private Q_SLOTS:
                                                               .arg(inputs)
                                                               .arg(difference)));
             }
+    }
+
+    void splitsCoverAllKeys()
+    {
+        for (const int multiprocessors : {1, 108, 132})
+            for (const std::int64_t keys : {1, 127, 128, 129, 1000, 131072})
+                for (const int heads : {1, 4, 300}) {
+                    DecodeAttentionLaunch launch{};
+                    launch.batch = 1;
+                    launch.numKvHeads = heads;
+                    launch.begin = 5;
+                    launch.end = 5 + keys;
+                    planSplits(launch, multiprocessors);
+                    QVERIFY(launch.numSplits >= 1);
+                    QVERIFY(launch.numSplits * launch.keysPerSplit >= keys);
+                    QVERIFY(launch.numSplits == 1 || launch.keysPerSplit >= 64);
+                }
     }
 
     void weightProductRefusesPlainNumbers()
@@ -277,14 +319,18 @@ private Q_SLOTS:
         QFETCH(int, numSplits);
         constexpr int kBatch = 2;
         constexpr std::int64_t kFirst = 100;
-        for (const auto cacheNumber : {at::kFloat, at::kBFloat16, at::kHalf, at::kChar}) {
+        const std::pair<at::ScalarType, at::ScalarType> types[] = {
+            {at::kFloat, at::kFloat},  {at::kBFloat16, at::kBFloat16}, {at::kHalf, at::kHalf},
+            {at::kFloat, at::kChar},   {at::kBFloat16, at::kChar},     {at::kBFloat16, at::kFloat},
+            {at::kHalf, at::kBFloat16}};
+        for (const auto& [number, cacheNumber] : types) {
             const bool isInt8 = cacheNumber == at::kChar;
             if (isInt8 && headDim % kScaleBytes != 0)
                 continue; // attention() keeps these from the kernel
-            const auto number = isInt8 ? at::kFloat : cacheNumber;
+            BlockOfFibers::startsFromTheLast = number != at::kFloat;
             const auto random = [&] {
                 const at::Tensor rows = at::randn({kBatch, numKvHeads, numKeys, headDim});
-                return isInt8 ? quantizedRows(rows) : rows.to(number);
+                return isInt8 ? quantizedRows(rows) : rows.to(cacheNumber);
             };
             const at::Tensor keys = random();
             const at::Tensor values = random();

@@ -1,56 +1,92 @@
 #include "engine/kernels/last_cache.h"
 
+#include <QTemporaryDir>
 #include <QtTest>
 
+#include <fstream>
+#include <string>
+
 using namespace kvscope;
+
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+/// A processor's folder as Linux has it.
+class MadeUpProcessor
+{
+public:
+    void write(const std::string& path, const std::string& text) const
+    {
+        const auto file = folder() / path;
+        std::filesystem::create_directories(file.parent_path());
+        std::ofstream(file) << text << '\n';
+    }
+    void addCache(int index, const std::string& level, const std::string& type,
+                  const std::string& size, const std::string& sharedMap) const
+    {
+        const std::string cache = "cache/index" + std::to_string(index) + "/";
+        write(cache + "level", level);
+        write(cache + "type", type);
+        write(cache + "size", size);
+        write(cache + "shared_cpu_map", sharedMap);
+    }
+    std::filesystem::path folder() const { return m_folder.path().toStdString(); }
+
+private:
+    QTemporaryDir m_folder;
+};
+
+} // namespace
 
 class TestLastCache : public QObject
 {
     Q_OBJECT
 private Q_SLOTS:
-    void readsWhatLinuxSays_data()
+    void readsTheLastLevel()
+    {
+        const MadeUpProcessor cpu;
+        cpu.addCache(0, "1", "Data", "32K", "1");
+        cpu.addCache(1, "1", "Instruction", "32K", "1");
+        cpu.addCache(2, "2", "Unified", "64M", "1"); // larger than the last one
+        cpu.addCache(3, "3", "Unified", "16384K", "00000003");
+        QCOMPARE(lastCacheBytes(1, cpu.folder()), 16 * kMiB);
+        QCOMPARE(lastCacheBytes(2, cpu.folder()), 16 * kMiB);
+        QCOMPARE(lastCacheBytes(3, cpu.folder()), 32 * kMiB);
+    }
+
+    // Two processors a core, eight cores a cache, threads one a core.
+    void countsCoresNotTheirThreads()
+    {
+        const MadeUpProcessor cpu;
+        cpu.write("topology/thread_siblings", "00000001,00000001");
+        cpu.addCache(0, "3", "Unified", "32M", "000000ff,000000ff");
+        QCOMPARE(lastCacheBytes(8, cpu.folder()), 32 * kMiB);
+        QCOMPARE(lastCacheBytes(16, cpu.folder()), 64 * kMiB);
+        QCOMPARE(lastCacheBytes(0, cpu.folder()), 32 * kMiB);
+    }
+
+    void whatCannotBeReadIsTakenFor32MiB_data()
     {
         QTest::addColumn<QString>("size");
         QTest::addColumn<QString>("sharedMap");
-        QTest::addColumn<int>("threads");
-        QTest::addColumn<quint64>("bytes");
-        constexpr quint64 kMiB = 1 << 20;
-        QTest::newRow("two threads share it") << "16384K"
-                                              << "3" << 2 << 16 * kMiB;
-        QTest::newRow("as many as share it") << "32M"
-                                             << "000000ff" << 8 << 32 * kMiB;
-        QTest::newRow("more threads, a second one") << "32M"
-                                                    << "000000ff" << 9 << 64 * kMiB;
-        QTest::newRow("each its own") << "1024K"
-                                      << "1" << 4 << 4 * kMiB;
-        QTest::newRow("two words of bits") << "16384K"
-                                           << "00000001,f0000000" << 5 << 16 * kMiB;
-        QTest::newRow("no threads") << "16384K"
-                                    << "3" << 0 << 16 * kMiB;
         QTest::newRow("no size") << ""
-                                 << "3" << 2 << quint64{0};
+                                 << "3";
         QTest::newRow("no unit") << "16384"
-                                 << "3" << 2 << quint64{0};
+                                 << "3";
         QTest::newRow("no map") << "16384K"
-                                << "" << 2 << quint64{0};
-        QTest::newRow("no hexadecimal map") << "16384K"
-                                            << "0-1" << 2 << quint64{0};
+                                << "";
+        QTest::newRow("a list for a map") << "16384K"
+                                          << "0-1";
     }
-    void readsWhatLinuxSays()
+    void whatCannotBeReadIsTakenFor32MiB()
     {
         QFETCH(QString, size);
         QFETCH(QString, sharedMap);
-        QFETCH(int, threads);
-        QFETCH(quint64, bytes);
-        QCOMPARE(lastCacheBytes(size.toStdString(), sharedMap.toStdString(), threads),
-                 std::uint64_t{bytes});
-    }
-
-    void thisMachineHasOne()
-    {
-        const auto bytes = lastCacheBytes(1);
-        QVERIFY(bytes >= std::uint64_t{1} << 17);
-        QVERIFY(lastCacheBytes(1 << 20) >= bytes);
+        const MadeUpProcessor cpu;
+        QCOMPARE(lastCacheBytes(2, cpu.folder()), 32 * kMiB);
+        cpu.addCache(0, "3", "Unified", size.toStdString(), sharedMap.toStdString());
+        QCOMPARE(lastCacheBytes(2, cpu.folder()), 32 * kMiB);
     }
 };
 

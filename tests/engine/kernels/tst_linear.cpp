@@ -227,6 +227,27 @@ private Q_SLOTS:
         QVERIFY(at::equal(linearPanels(x, weight), all));
         for (const std::int64_t n : {1, 6, 77, 204})
             QVERIFY(at::equal(linearPanels(x.narrow(0, n, 1), weight), all.narrow(0, n, 1)));
+        // Two panels among many threads: rows of x are shared out too.
+        const auto narrow = randomWeight(StorageType::Q8_0, 20, 672);
+        const at::Tensor one = linearPanels(x, narrow);
+        for (const int threads : {2, 5, 16}) {
+            at::set_num_threads(threads);
+            QVERIFY(at::equal(linearPanels(x, narrow), one));
+        }
+    }
+
+    void panelsKeepNotANumberInItsRow()
+    {
+        if (!hasPanelProducts())
+            QSKIP("this processor has no AVX2");
+        at::manual_seed(34);
+        const auto weight = randomWeight(StorageType::Q4_0, 50, 96);
+        const at::Tensor x = at::randn({14, 96});
+        x.select(0, 7).select(0, 40).fill_(std::numeric_limits<float>::quiet_NaN());
+        const at::Tensor y = linearPanels(x, weight);
+        QVERIFY(y.select(0, 7).isnan().all().item<bool>());
+        QVERIFY(y.narrow(0, 0, 7).isfinite().all().item<bool>());
+        QVERIFY(y.narrow(0, 8, 6).isfinite().all().item<bool>());
     }
 
     // A weight of several slices: 2^20 elements a slice, so 3 here and the last one partial.

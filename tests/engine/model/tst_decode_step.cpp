@@ -53,7 +53,11 @@ public:
     explicit OneStep(const std::string& path)
         : m_checkpoint(openCheckpoint(goldenPath(path)))
         , m_weights(loadWeights(*m_checkpoint, at::kCPU, ComputeType::Float32, {}))
-        , m_step(m_checkpoint->config, m_weights, {Precision::Exact, Precision::Exact, true})
+        , m_step(m_checkpoint->config, m_weights,
+                 {.layers = Precision::Exact,
+                  .deciding = Precision::Exact,
+                  .weightBytes = 1,     // all is streamed; a tiny model's own step streams
+                  .lastCacheBytes = 0}) // nothing
     {
     }
 
@@ -92,6 +96,17 @@ class TestDecodeStep : public QObject
     Q_OBJECT
 private Q_SLOTS:
     void cleanup() { at::set_num_threads(m_threads); }
+
+    void theCacheGivesWayToWeights()
+    {
+        const StepSettings settings{.weightBytes = 30, .lastCacheBytes = 32};
+        QVERIFY(!settings.streamsWeights());
+        QVERIFY(!settings.streamsCache(2));
+        QVERIFY(settings.streamsCache(3));
+        const StepSettings large{.weightBytes = 33, .lastCacheBytes = 32};
+        QVERIFY(large.streamsWeights());
+        QVERIFY(large.streamsCache(0));
+    }
 
     void everyFamilyGivesWhatOperationsGive_data()
     {

@@ -28,6 +28,27 @@ private Q_SLOTS:
         QCOMPARE(cacheScalarType(CacheType::Int8, ComputeType::Float32), at::kChar);
     }
 
+    void namesAreReadAsTheyAreWritten()
+    {
+        const auto blocks = openCheckpoint(goldenPath("gguf/llama_q4_1.gguf"));
+        const auto floats = openCheckpoint(goldenPath("hf/llama"));
+        QCOMPARE(cacheTypeIn(*blocks, "auto", "auto"), at::kBFloat16);
+        QCOMPARE(cacheTypeIn(*floats, "auto", "auto"), at::kFloat);
+        QCOMPARE(cacheTypeIn(*floats, "float16", "auto"), at::kHalf);
+        QCOMPARE(cacheTypeIn(*floats, "auto", "int8"), at::kChar);
+        QVERIFY_EXCEPTION_THROWN(cacheTypeIn(*floats, "auto", "int7"), ArgumentError);
+        QVERIFY_EXCEPTION_THROWN(computeTypeFrom("int8"), ArgumentError);
+    }
+
+    // An int8 cache says nothing of what is computed.
+    void logitsAreAsWideAsWhatIsComputed()
+    {
+        QCOMPARE(logitBytes(ComputeType::Auto, at::kCPU), std::int64_t{4});
+        QCOMPARE(logitBytes(ComputeType::Float32, at::kCUDA), std::int64_t{4});
+        QCOMPARE(logitBytes(ComputeType::Auto, at::kCUDA), std::int64_t{2});
+        QCOMPARE(logitBytes(ComputeType::Float16, at::kCUDA), std::int64_t{2});
+    }
+
     void devicesThatAreNoneAreRefused()
     {
         QVERIFY(parsedDevice("cpu").is_cpu());

@@ -33,6 +33,7 @@ void BlockOfFibers::run(const std::function<void()>& body)
     m_body = &body;
     const auto numThreads = static_cast<unsigned>(m_fibers.size());
     m_block = {numThreads};
+    m_isDivergent = false;
     for (unsigned warp = 0; warp < m_warps.size(); ++warp)
         m_warps[warp] = {std::min(kWarp, numThreads - warp * kWarp)};
     for (Fiber& fiber : m_fibers) {
@@ -45,12 +46,16 @@ void BlockOfFibers::run(const std::function<void()>& body)
     }
     while (m_block.members > 0) {
         m_hasMoved = false;
-        for (unsigned thread = 0; thread < numThreads; ++thread)
+        for (unsigned turn = 0; turn < numThreads; ++turn) {
+            const unsigned thread = startsFromTheLast ? numThreads - 1 - turn : turn;
             if (!m_fibers[thread].isDone)
                 giveTurn(thread);
+        }
         if (!m_hasMoved)
             throw std::runtime_error("the threads of a block wait for each other");
     }
+    if (m_isDivergent)
+        throw std::runtime_error("a thread had returned when others met at __syncthreads()");
 }
 
 void BlockOfFibers::giveTurn(unsigned thread)
@@ -74,6 +79,8 @@ void BlockOfFibers::holdIfComplete(Meeting& meeting)
 {
     if (meeting.waiting < meeting.members || meeting.members == 0)
         return;
+    if (&meeting == &m_block && meeting.members < m_fibers.size())
+        m_isDivergent = true;
     meeting.waiting = 0;
     ++meeting.number;
 }

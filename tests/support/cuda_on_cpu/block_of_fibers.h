@@ -10,7 +10,7 @@
 namespace kvscope {
 
 /// The threads of one CUDA block as fibers of the calling thread: each runs until it waits for
-/// others, then the next has its turn. Those that have returned are waited for no longer.
+/// others, then the next has its turn.
 class BlockOfFibers
 {
 public:
@@ -22,8 +22,12 @@ public:
     BlockOfFibers& operator=(const BlockOfFibers&) = delete;
 
     /// Runs body() once in every fiber. \throws std::runtime_error where none can go on, each
-    /// waiting for others
+    /// waiting for others, and where some wait for a meeting of the block that others have left:
+    /// CUDA does not say what happens then
     void run(const std::function<void()>& body);
+    /// The order of turns from now on, of every block: threads in the order of their numbers, or
+    /// the last one first. What is right for both needs no order.
+    static inline bool startsFromTheLast = false;
 
     /// That of the fiber that calls.
     static BlockOfFibers& current();
@@ -49,7 +53,7 @@ private:
     static void enterFiber();
     void meet(Meeting& meeting);
     void leave(Meeting& meeting);
-    static void holdIfComplete(Meeting& meeting);
+    void holdIfComplete(Meeting& meeting);
     void giveTurn(unsigned thread);
 
     std::function<void(unsigned)> m_enter;
@@ -60,7 +64,8 @@ private:
     std::vector<std::uint64_t> m_exchanged; ///< by thread
     ucontext_t m_scheduler{};
     unsigned m_running = 0;
-    bool m_hasMoved = false; ///< whether in this round a meeting was held or a fiber returned
+    bool m_isDivergent = false; ///< a meeting of the block was held without all
+    bool m_hasMoved = false;    ///< whether in this round a meeting was held or a fiber returned
 };
 
 } // namespace kvscope

@@ -8,7 +8,7 @@
 
 using __nv_bfloat16 = c10::BFloat16;
 
-struct __nv_bfloat162
+struct alignas(4) __nv_bfloat162
 {
     __nv_bfloat16 x, y;
 };

@@ -8,7 +8,7 @@
 
 using __half = c10::Half;
 
-struct __half2
+struct alignas(4) __half2
 {
     __half x, y;
 };

@@ -17,7 +17,7 @@
 #define __shared__ static
 #define __launch_bounds__(threads)
 
-struct float2
+struct alignas(8) float2
 {
     float x, y;
 };
@@ -27,7 +27,7 @@ inline float2 make_float2(float x, float y)
     return {x, y};
 }
 
-struct char2
+struct alignas(2) char2
 {
     signed char x, y;
 };
