@@ -229,9 +229,15 @@ private Q_SLOTS:
         const CliResult result = runCommandLine({"report", tiny(), "--length", "64", "--quick",
                                                  "--chunk", "16", "--limit-seconds", "0.000001"});
         QVERIFY2(result.code == 0, result.err.c_str());
-        for (const char* part :
-             {"It accepts the tokens: Yes", "It fits: Yes", "It answers in time: No", "limit 0 s"})
+        for (const char* part : {"It accepts the tokens: Yes", "It fits: Yes", "limit 0 s"})
             QVERIFY2(result.says(part), result.out.c_str());
+        // On a busy machine no run may have been undisturbed, which the card then says.
+        const bool isDisturbed = result.says("All of this length were.");
+        QVERIFY2(
+            result.says(isDisturbed ? "It answers in time: In part" : "It answers in time: No"),
+            result.out.c_str());
+        QVERIFY2(result.says(isDisturbed ? "too late beside other load" : "answers too late"),
+                 result.out.c_str());
     }
 
     void htmlComesWithOrWithoutThePlots()

@@ -171,6 +171,11 @@ private Q_SLOTS:
         evidence.latency->firstToken = {firstToken(tokens / 2, 512, 1.0),
                                         firstToken(tokens, 512, seconds, isDisturbed)};
         QCOMPARE(nameOf(inTimeResult(evidence).verdict), verdict);
+        const QString summary = QString::fromStdString(reportCard(evidence).summary);
+        QCOMPARE(summary.contains("within the limit"), seconds <= evidence.limitSeconds);
+        QCOMPARE(summary.contains("too late"), seconds > evidence.limitSeconds);
+        QCOMPARE(summary.contains("beside other load"),
+                 isDisturbed && seconds > evidence.limitSeconds);
     }
 
     void theEndsStandByThemselves()
