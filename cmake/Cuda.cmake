@@ -55,7 +55,8 @@ function(kvscope_add_cuda_module name)
         "${KVSCOPE_TORCH}/torch/lib/libtorch_cuda.so"
         "${KVSCOPE_TORCH}/torch/lib/libc10_cuda.so"
         "${KVSCOPE_TORCH}/nvidia/cu13/lib/libcudart.so.13")
-    target_link_options(${name} PRIVATE "LINKER:-rpath,${KVSCOPE_TORCH}/nvidia/cu13/lib")
+    # Programs do not give it their symbols: what it calls of ours is compiled into it.
+    target_link_options(${name} PRIVATE "LINKER:-z,defs" "LINKER:-rpath,${KVSCOPE_TORCH}/nvidia/cu13/lib")
     target_include_directories(${name} SYSTEM PRIVATE
         $<$<COMPILE_LANGUAGE:CXX>:${KVSCOPE_TORCH}/nvidia/cu13/include>)
     target_compile_options(${name} PRIVATE

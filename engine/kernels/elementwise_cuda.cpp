@@ -2,8 +2,7 @@
 
 #include "engine/kernels/elementwise_cuda.h"
 
-#include "engine/kernels/cuda_tensors.h"
-#include "engine/kernels/elementwise_launch.h"
+#include "engine/kernels/cuda_launches.h"
 
 #include <ATen/ops/empty.h>
 #include <c10/cuda/CUDAException.h>
@@ -25,15 +24,7 @@ at::Tensor rmsNormOnCuda(const at::Tensor& x, const at::Tensor& gain, double eps
 {
     const c10::cuda::CUDAGuard guard(x.device());
     const at::Tensor out = at::empty(x.sizes(), x.options());
-    RmsNormLaunch launch{};
-    launch.number = cudaNumberOf(x);
-    launch.x = x.const_data_ptr();
-    launch.gain = gain.const_data_ptr<float>();
-    launch.out = out.mutable_data_ptr();
-    launch.rows = static_cast<int>(x.size(0));
-    launch.width = static_cast<int>(x.size(1));
-    launch.epsilon = static_cast<float>(epsilon);
-    C10_CUDA_CHECK(launchRmsNorm(launch, currentStream()));
+    C10_CUDA_CHECK(launchRmsNorm(rmsNormLaunch(x, gain, epsilon, out), currentStream()));
     return out;
 }
 
@@ -41,41 +32,14 @@ void rotateOnCuda(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& 
                   RotaryPairing pairing)
 {
     const c10::cuda::CUDAGuard guard(x.device());
-    RotateLaunch launch{};
-    launch.number = cudaNumberOf(x);
-    launch.x = x.mutable_data_ptr();
-    for (int i = 0; i < 3; ++i)
-        launch.strides[i] = x.stride(i);
-    launch.cos = cos.const_data_ptr<float>();
-    launch.sin = sin.const_data_ptr<float>();
-    launch.batch = static_cast<int>(x.size(0));
-    launch.tokens = static_cast<int>(x.size(1));
-    launch.heads = static_cast<int>(x.size(2));
-    launch.pairs = static_cast<int>(x.size(3) / 2);
-    launch.isAdjacent = pairing == RotaryPairing::Adjacent;
-    C10_CUDA_CHECK(launchRotate(launch, currentStream()));
+    C10_CUDA_CHECK(launchRotate(rotateLaunch(x, cos, sin, pairing), currentStream()));
 }
 
 at::Tensor gatedOnCuda(const at::Tensor& gate, const at::Tensor& up, Activation activation)
 {
-    TORCH_CHECK(activation != Activation::Gelu, "gated: no CUDA kernel for GELU by erf");
     const c10::cuda::CUDAGuard guard(gate.device());
     const at::Tensor out = at::empty(gate.sizes(), gate.options());
-    GatedLaunch launch{};
-    launch.number = cudaNumberOf(gate);
-    launch.gate = gate.const_data_ptr();
-    launch.up = up.const_data_ptr();
-    launch.gateStride = gate.stride(0);
-    launch.upStride = up.stride(0);
-    launch.out = out.mutable_data_ptr();
-    launch.rows = static_cast<int>(gate.size(0));
-    launch.width = static_cast<int>(gate.size(1));
-    launch.activation = activation == Activation::Silu       ? CudaActivation::Silu
-                        : activation == Activation::GeluTanh ? CudaActivation::GeluTanh
-                                                             : CudaActivation::ClampedSilu;
-    launch.alpha = static_cast<float>(kClampedSiluAlpha);
-    launch.limit = static_cast<float>(kClampedSiluLimit);
-    C10_CUDA_CHECK(launchGated(launch, currentStream()));
+    C10_CUDA_CHECK(launchGated(gatedLaunch(gate, up, activation, out), currentStream()));
     return out;
 }
 

@@ -87,6 +87,9 @@ __global__ void __launch_bounds__(kProductThreads) multiplyRows(WeightProductLau
     const int warp = threadIdx.x / kWarpLanes;
     const int lane = threadIdx.x % kWarpLanes;
     const int firstRow = (static_cast<int>(blockIdx.x) * kProductWarps + warp) * kRowsPerWarp;
+    constexpr int kGroupsPerBlock = isKFormat(type) ? 8 : 1;
+    const int blockBytes = static_cast<int>(
+        call.rowBytes / (call.cols / (static_cast<int>(kGroup) * kGroupsPerBlock)));
     float sums[kRowsPerWarp][Inputs] = {};
     for (int col = 0; col < call.cols; col += kStretch) {
         const int count = call.cols - col < kStretch ? call.cols - col : kStretch;
@@ -97,10 +100,9 @@ __global__ void __launch_bounds__(kProductThreads) multiplyRows(WeightProductLau
                     call.x, call.number, static_cast<std::int64_t>(n) * call.cols + col + i);
         __syncthreads();
         const int numGroups = count / kGroup;
-        const int groupsPerBlock = isKFormat(type) ? 8 : 1;
-        const int bytes = numGroups / groupsPerBlock * call.blockBytes;
+        const int bytes = numGroups / kGroupsPerBlock * blockBytes;
         const std::int64_t offset =
-            static_cast<std::int64_t>(col) / (kGroup * groupsPerBlock) * call.blockBytes;
+            static_cast<std::int64_t>(col) / (kGroup * kGroupsPerBlock) * blockBytes;
 #pragma unroll
         for (int r = 0; r < kRowsPerWarp; ++r) {
             if (firstRow + r >= call.rows)
@@ -109,8 +111,7 @@ __global__ void __launch_bounds__(kProductThreads) multiplyRows(WeightProductLau
                 stage(call.weight + (firstRow + r) * call.rowBytes + offset, bytes, staged[warp]);
             for (int group = lane; group < numGroups; group += kWarpLanes) {
                 std::int8_t integers[kGroup];
-                const GroupFactors factors =
-                    readGroupAt<type>(blocks, call.blockBytes, group, integers);
+                const GroupFactors factors = readGroupAt<type>(blocks, blockBytes, group, integers);
 #pragma unroll
                 for (int n = 0; n < Inputs; ++n)
                     sums[r][n] += groupDot<type>(factors, integers, &x[n][group * kGroupStride]);

@@ -27,7 +27,6 @@ struct WeightProductLaunch
     StorageType type;        ///< a block format
     const std::byte* weight; ///< row 0, at any address
     std::int64_t rowBytes;
-    int blockBytes;
     int rows;
     int cols;
     CudaNumber number; ///< of x and y

@@ -1,8 +1,7 @@
 // The CUDA kernels themselves, compiled for the CPU (tests/support/cuda_on_cpu): what they compute,
 // where there is no GPU to run them on.
 #include "engine/cache/int8_rows.h"
-#include "engine/kernels/attention.h"
-#include "engine/kernels/cuda_tensors.h"
+#include "engine/kernels/cuda_launches.h"
 #include "engine/kernels/decode_attention.cu"
 #include "engine/kernels/elementwise.cu"
 #include "engine/kernels/elementwise.h"
@@ -32,20 +31,6 @@ constexpr at::ScalarType kNumbers[] = {at::kFloat, at::kBFloat16, at::kHalf};
 double roundingOf(at::ScalarType type)
 {
     return type == at::kFloat ? 3e-6 : type == at::kHalf ? 1e-3 : 8e-3;
-}
-
-DecodePiece pieceOf(const KVSegment& segment)
-{
-    DecodePiece piece{};
-    piece.keys = segment.keys.const_data_ptr();
-    piece.values = segment.values.const_data_ptr();
-    for (int i = 0; i < 3; ++i) {
-        piece.keyStrides[i] = segment.keys.stride(i);
-        piece.valueStrides[i] = segment.values.stride(i);
-    }
-    piece.firstPosition = segment.firstPosition;
-    piece.length = segment.length();
-    return piece;
 }
 
 struct WriteOnly
@@ -144,19 +129,9 @@ private Q_SLOTS:
                 const auto weight = randomWeight(storage, rows, cols);
                 const at::Tensor x = at::randn({inputs, cols}).to(number);
                 const at::Tensor y = at::full({inputs, rows}, std::nan(""), x.options());
-                WeightProductLaunch launch{};
-                launch.type = storage;
-                launch.weight = static_cast<const std::byte*>(weight.data.const_data_ptr());
-                launch.rowBytes = weight.data.size(1);
-                launch.blockBytes = static_cast<int>(blockBytes(storage));
-                launch.rows = static_cast<int>(rows);
-                launch.cols = static_cast<int>(cols);
-                launch.number = cudaNumberOf(x);
-                launch.x = x.const_data_ptr();
-                launch.y = y.mutable_data_ptr();
-                launch.numInputs = static_cast<int>(inputs);
                 BlockOfFibers::startsFromTheLast = number != at::kFloat;
-                QCOMPARE(launchWeightProduct(launch, nullptr), cudaSuccess);
+                QCOMPARE(launchWeightProduct(weightProductLaunch(x, weight, y), nullptr),
+                         cudaSuccess);
                 const at::Tensor want = linearReference(x.to(at::kDouble).to(at::kFloat), weight);
                 const double rounding = roundingOf(number);
                 const QString difference = compareTensors(
@@ -201,15 +176,7 @@ private Q_SLOTS:
                 const at::Tensor x = (at::randn({5, width}) * 3).to(number);
                 const at::Tensor gain = at::randn({width});
                 const at::Tensor out = at::empty_like(x);
-                RmsNormLaunch launch{};
-                launch.number = cudaNumberOf(x);
-                launch.x = x.const_data_ptr();
-                launch.gain = gain.const_data_ptr<float>();
-                launch.out = out.mutable_data_ptr();
-                launch.rows = 5;
-                launch.width = static_cast<int>(width);
-                launch.epsilon = 1e-5F;
-                QCOMPARE(launchRmsNorm(launch, nullptr), cudaSuccess);
+                QCOMPARE(launchRmsNorm(rmsNormLaunch(x, gain, 1e-5, out), nullptr), cudaSuccess);
                 const at::Tensor want = rmsNormReference(x.to(at::kFloat), gain, 1e-5);
                 const double rounding = roundingOf(number);
                 const QString difference =
@@ -229,19 +196,7 @@ private Q_SLOTS:
                 const at::Tensor sin = at::randn({3, 11});
                 const at::Tensor want = rotateReference(x.to(at::kFloat), cos, sin, pairing);
                 const at::Tensor before = all.clone();
-                RotateLaunch launch{};
-                launch.number = cudaNumberOf(x);
-                launch.x = x.mutable_data_ptr();
-                for (int i = 0; i < 3; ++i)
-                    launch.strides[i] = x.stride(i);
-                launch.cos = cos.const_data_ptr<float>();
-                launch.sin = sin.const_data_ptr<float>();
-                launch.batch = 2;
-                launch.tokens = 3;
-                launch.heads = 7;
-                launch.pairs = 11;
-                launch.isAdjacent = pairing == RotaryPairing::Adjacent;
-                QCOMPARE(launchRotate(launch, nullptr), cudaSuccess);
+                QCOMPARE(launchRotate(rotateLaunch(x, cos, sin, pairing), nullptr), cudaSuccess);
                 const double rounding = roundingOf(number);
                 const QString difference =
                     compareTensors(x.to(at::kFloat), want, 4 * rounding, rounding);
@@ -255,29 +210,14 @@ private Q_SLOTS:
     {
         for (const auto number : kNumbers)
             for (const auto activation :
-                 {CudaActivation::Silu, CudaActivation::GeluTanh, CudaActivation::ClampedSilu}) {
-                const Activation same = activation == CudaActivation::Silu ? Activation::Silu
-                                        : activation == CudaActivation::GeluTanh
-                                            ? Activation::GeluTanh
-                                            : Activation::ClampedSilu;
+                 {Activation::Silu, Activation::GeluTanh, Activation::ClampedSilu}) {
                 const at::Tensor both = (at::randn({3, 600}) * 6).to(number);
                 const at::Tensor gate = both.narrow(1, 0, 300);
                 const at::Tensor up = both.narrow(1, 300, 300);
                 const at::Tensor out = at::empty({3, 300}, gate.options());
-                GatedLaunch launch{};
-                launch.number = cudaNumberOf(gate);
-                launch.gate = gate.const_data_ptr();
-                launch.up = up.const_data_ptr();
-                launch.gateStride = launch.upStride = 600;
-                launch.out = out.mutable_data_ptr();
-                launch.rows = 3;
-                launch.width = 300;
-                launch.activation = activation;
-                launch.alpha = static_cast<float>(kClampedSiluAlpha);
-                launch.limit = static_cast<float>(kClampedSiluLimit);
-                QCOMPARE(launchGated(launch, nullptr), cudaSuccess);
+                QCOMPARE(launchGated(gatedLaunch(gate, up, activation, out), nullptr), cudaSuccess);
                 const at::Tensor want =
-                    gatedReference(gate.to(at::kDouble), up.to(at::kDouble), same);
+                    gatedReference(gate.to(at::kDouble), up.to(at::kDouble), activation);
                 const double rounding = roundingOf(number);
                 const QString difference =
                     compareTensors(out.to(at::kDouble), want, rounding, rounding);
@@ -347,30 +287,11 @@ private Q_SLOTS:
                       kFirst + cut});
             const std::int64_t position = kFirst + numKeys - 1;
 
-            DecodeAttentionLaunch launch{};
-            launch.batch = kBatch;
-            launch.numKvHeads = numKvHeads;
-            launch.group = group;
-            launch.headDim = headDim;
-            launch.scale = static_cast<float>(settings.scale);
-            launch.sinks = hasSinks ? settings.sinks.const_data_ptr<float>() : nullptr;
-            launch.keyType = isInt8 ? CudaNumber::Int8 : cudaNumberOf(keys);
-            launch.numPieces = static_cast<int>(view.numSegments);
-            for (std::size_t i = 0; i < view.numSegments; ++i)
-                launch.pieces[i] = pieceOf(view.segments[i]);
-            launch.end = position + 1;
-            launch.begin = window > 0 ? std::max(kFirst, position - window + 1) : kFirst;
+            const at::Tensor out = at::empty_like(q);
+            DecodeAttentionLaunch launch = decodeAttentionLaunch(q, view, position, settings, out);
             launch.numSplits = numSplits;
             launch.keysPerSplit = (launch.end - launch.begin + numSplits - 1) / numSplits;
-            const at::Tensor out = at::empty_like(q);
-            const std::int64_t heads = numKvHeads * group;
-            const at::Tensor partial = at::empty({kBatch, heads, numSplits, headDim});
-            const at::Tensor states = at::empty({kBatch, heads, numSplits, 2});
-            launch.queryType = cudaNumberOf(q);
-            launch.q = q.const_data_ptr();
-            launch.out = out.mutable_data_ptr();
-            launch.partialValues = partial.mutable_data_ptr<float>();
-            launch.partialStates = states.mutable_data_ptr<float>();
+            const DecodePartials partials = allocatePartials(launch, q);
             QCOMPARE(launchDecodeAttention(launch, nullptr), cudaSuccess);
 
             const at::Tensor want = attentionReference(q.to(at::kDouble), view, position, settings);

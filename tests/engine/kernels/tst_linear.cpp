@@ -1,15 +1,13 @@
 #include "engine/kernels/linear.h"
 #include "engine/kernels/linear_paths.h"
+#include "tests/engine/kernels/linear_bounds.h"
 #include "tests/engine/kernels/weight_samples.h"
 #include "tests/support/tensor_compare.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/equal.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
 #include <QtTest>
 
@@ -22,32 +20,6 @@ namespace {
 
 using Path = std::function<at::Tensor(const at::Tensor& x, const WeightMatrix& weight)>;
 
-// An upper bound of each output's error: `perElement` of the largest input of each block of 32,
-// times the weights' magnitudes, and float32 rounding of the sum.
-at::Tensor errorBound(const at::Tensor& x, const at::Tensor& expanded, double perElement)
-{
-    const at::Tensor magnitudes = expanded.abs().to(at::kDouble).t();
-    const at::Tensor input = x.abs().to(at::kDouble);
-    at::Tensor bound = at::mm(input, magnitudes) * 1e-6;
-    if (perElement > 0) {
-        const at::Tensor blocks = input.view({x.size(0), x.size(1) / 32, 32});
-        const at::Tensor largest = blocks.amax(2, true).expand_as(blocks).reshape(x.sizes());
-        bound += at::mm(largest, magnitudes) * perElement;
-    }
-    return bound + 1e-30;
-}
-
-QString worstAgainstDefinition(const at::Tensor& got, const at::Tensor& x,
-                               const WeightMatrix& weight, double perElement)
-{
-    const at::Tensor expanded = expand(weight);
-    const at::Tensor want = at::mm(x.to(at::kDouble), expanded.to(at::kDouble).t());
-    const at::Tensor share = (got.to(at::kDouble) - want) / errorBound(x, expanded, perElement);
-    return compareTensors(share, at::zeros_like(share), 1.0, 0.0);
-}
-
-// Half of the quantisation step, 1 / 32767 of a block's largest input, and a little for rounding.
-constexpr double kQuantized = 0.5 / 32767 * 1.01;
 constexpr double kBFloat16 = 1.0 / 128; // inputs, weights and output rounded to 8 bits each
 
 double errorOf(StorageType type, Precision precision)
@@ -192,64 +164,6 @@ private Q_SLOTS:
         QVERIFY2(difference.isEmpty(), qPrintable(difference));
     }
 
-    // Shapes at the edges of the blocks: 16 rows of W a panel and 16 panels a slice, 6 rows of x a
-    // tile and 192 a block, 320 columns at most at a time; shares of x among many threads.
-    void panelsCoverEveryEdge()
-    {
-        if (!hasPanelProducts())
-            QSKIP("this processor has no AVX2");
-        at::manual_seed(32);
-        for (const int threads : {1, 2, 5}) {
-            at::set_num_threads(threads);
-            for (const Shape& shape :
-                 {Shape{1, 1, 1, 0}, Shape{15, 7, 5, 0}, Shape{16, 8, 6, 0}, Shape{17, 321, 7, 2},
-                  Shape{257, 648, 191, 0}, Shape{272, 320, 193, 0}, Shape{3, 97, 400, 0},
-                  Shape{40, 1000, 203, 1}}) {
-                const auto weight =
-                    randomWeight(StorageType::F32, shape.rows, shape.cols, shape.misalignment);
-                const at::Tensor x = at::randn({shape.inputs, shape.cols});
-                const QString difference =
-                    worstAgainstDefinition(linearPanels(x, weight), x, weight, 0.0);
-                QVERIFY2(difference.isEmpty(), qPrintable(difference));
-            }
-        }
-    }
-
-    void panelsGiveARowTheSameBitsAmongOthers()
-    {
-        if (!hasPanelProducts())
-            QSKIP("this processor has no AVX2");
-        at::manual_seed(33);
-        const auto weight = randomWeight(StorageType::Q4_1, 1027, 672);
-        const at::Tensor x = at::randn({205, weight.cols});
-        const at::Tensor all = linearPanels(x, weight);
-        at::set_num_threads(1);
-        QVERIFY(at::equal(linearPanels(x, weight), all));
-        for (const std::int64_t n : {1, 6, 77, 204})
-            QVERIFY(at::equal(linearPanels(x.narrow(0, n, 1), weight), all.narrow(0, n, 1)));
-        // Two panels among many threads: rows of x are shared out too.
-        const auto narrow = randomWeight(StorageType::Q8_0, 20, 672);
-        const at::Tensor one = linearPanels(x, narrow);
-        for (const int threads : {2, 5, 16}) {
-            at::set_num_threads(threads);
-            QVERIFY(at::equal(linearPanels(x, narrow), one));
-        }
-    }
-
-    void panelsKeepNotANumberInItsRow()
-    {
-        if (!hasPanelProducts())
-            QSKIP("this processor has no AVX2");
-        at::manual_seed(34);
-        const auto weight = randomWeight(StorageType::Q4_0, 50, 96);
-        const at::Tensor x = at::randn({14, 96});
-        x.select(0, 7).select(0, 40).fill_(std::numeric_limits<float>::quiet_NaN());
-        const at::Tensor y = linearPanels(x, weight);
-        QVERIFY(y.select(0, 7).isnan().all().item<bool>());
-        QVERIFY(y.narrow(0, 0, 7).isfinite().all().item<bool>());
-        QVERIFY(y.narrow(0, 8, 6).isfinite().all().item<bool>());
-    }
-
     // A weight of several slices: 2^20 elements a slice, so 3 here and the last one partial.
     void slicesCoverALargeWeight()
     {
@@ -259,21 +173,6 @@ private Q_SLOTS:
         const QString difference =
             worstAgainstDefinition(linearManyRows(x, weight), x, weight, 0.0);
         QVERIFY2(difference.isEmpty(), qPrintable(difference));
-    }
-
-    // Rounding to 1 / 32767 of a block's largest input, some 2.2 standard deviations, costs outputs
-    // 2.2 / 32767 / sqrt(12) = 2e-5 of their size.
-    void quantisedInputsCostLittle()
-    {
-        at::manual_seed(25);
-        for (const auto type : kBlockTypes) {
-            const auto weight = randomWeight(type, 200, wholeBlocks(type, 576));
-            const at::Tensor x = at::randn({3, weight.cols});
-            const at::Tensor want = linearReference(x, weight);
-            const auto error = (linear(x, weight, Precision::Fast) - want).norm() / want.norm();
-            QVERIFY2(error.item<double>() < 3e-5,
-                     qPrintable(QString::number(error.item<double>())));
-        }
     }
 
     void threadsAndBatchDoNotChangeARow_data() { addTypesAndPrecisions(); }
@@ -322,92 +221,6 @@ private Q_SLOTS:
         }
     }
 
-    // That of the formats of nibbles: of each two blocks 0, 2, ... 14 of both, 16, 18, ... 30 of
-    // both, then the odd ones likewise; scale beside sum, of each four blocks as 0, 2, 1, 3; the
-    // last block alone as bothQuantisersAgree() has it.
-    void theNibblesQuantiserAgrees()
-    {
-        at::manual_seed(30);
-        const auto plain = formatKernels(StorageType::Q4_1, InstructionSet::Portable).quantize;
-        const auto fast = formatKernels(StorageType::Q4_1, bestInstructionSet()).quantize;
-        if (fast == plain)
-            QSKIP("this processor has no AVX2");
-        constexpr std::size_t kBlocks = 4 + 2 + 1;
-        const at::Tensor x = at::randn({kBlocks, 32}) * at::randn({kBlocks, 1}).exp();
-        std::vector<std::int16_t> got(32 * kBlocks), want(32 * kBlocks);
-        std::vector<float> gotScales(2 * kBlocks), wantScales(2 * kBlocks);
-        fast(x.const_data_ptr<float>(), 32 * kBlocks, got.data(), gotScales.data());
-        plain(x.const_data_ptr<float>(), 32 * kBlocks, want.data(), wantScales.data());
-        for (std::size_t i = 0; i < want.size(); ++i) {
-            const std::size_t block = i / 32;
-            const std::size_t within = i % 32;
-            const std::size_t alone = block * 32 + within % 2 * 16 + within / 2;
-            const std::size_t inPair = block / 2 * 64 + within % 2 * 32 + within / 16 * 16 +
-                                       block % 2 * 8 + within % 16 / 2;
-            QCOMPARE(got[block + 1 == kBlocks ? alone : inPair], want[i]);
-        }
-        const std::size_t placeOf[kBlocks] = {0, 2, 1, 3, 4, 5, 6};
-        for (std::size_t block = 0; block < kBlocks; ++block)
-            for (std::size_t which = 0; which < 2; ++which)
-                QCOMPARE(gotScales[2 * placeOf[block] + which], wantScales[2 * block + which]);
-    }
-
-    // The other AVX2 quantiser's integers and scales are the plain one's in another order: of each
-    // block even elements before odd ones, of each 256 columns (the last 64 here) scales before
-    // sums.
-    void bothQuantisersAgree()
-    {
-        at::manual_seed(27);
-        const auto plain = formatKernels(StorageType::Q8_0, InstructionSet::Portable).quantize;
-        const auto fast = formatKernels(StorageType::Q8_0, bestInstructionSet()).quantize;
-        if (fast == plain)
-            QSKIP("this processor has no AVX2");
-        constexpr std::size_t kBlocks = 26;
-        const at::Tensor x = at::randn({kBlocks, 32}) * at::randn({kBlocks, 1}).exp();
-        std::vector<std::int16_t> got(32 * kBlocks), want(32 * kBlocks);
-        std::vector<float> gotScales(2 * kBlocks), wantScales(2 * kBlocks);
-        fast(x.const_data_ptr<float>(), 32 * kBlocks, got.data(), gotScales.data());
-        plain(x.const_data_ptr<float>(), 32 * kBlocks, want.data(), wantScales.data());
-        for (std::size_t i = 0; i < want.size(); ++i)
-            QCOMPARE(got[i / 32 * 32 + i % 2 * 16 + i % 32 / 2], want[i]);
-        for (std::size_t block = 0; block < kBlocks; ++block) {
-            const std::size_t first = block / 8 * 8;
-            const std::size_t together = std::min<std::size_t>(8, kBlocks - first);
-            for (std::size_t which = 0; which < 2; ++which)
-                QCOMPARE(gotScales[2 * first + together * which + block - first],
-                         wantScales[2 * block + which]);
-        }
-    }
-
-    // The largest integers of every kind with inputs at full scale: no sum of 32 bits overflows.
-    void theLargestIntegersDoNotOverflow()
-    {
-        for (const auto type : kBlockTypes)
-            for (const int byte : {0x00, 0x7f, 0x80, 0xff}) {
-                auto weight = randomWeight(type, 4, 256);
-                const at::Tensor factors = randomBlocks(type, 4, 256);
-                weight.data.fill_(byte);
-                const FactorPlaces places = factorPlaces(type);
-                const at::Tensor blocks = weight.data.view({4, -1, blockBytes(type)});
-                const at::Tensor from = factors.view(blocks.sizes());
-                const std::int64_t bytes = type == StorageType::Q8_K ? 4 : 2;
-                blocks.narrow(2, places.scaleAt, bytes)
-                    .copy_(from.narrow(2, places.scaleAt, bytes));
-                if (places.offsetAt >= 0)
-                    blocks.narrow(2, places.offsetAt, 2).copy_(from.narrow(2, places.offsetAt, 2));
-                for (const double sign : {1.0, -1.0}) {
-                    const at::Tensor x = at::ones({1, 256}) * sign;
-                    for (const auto instructions :
-                         {InstructionSet::Portable, bestInstructionSet()}) {
-                        const at::Tensor y =
-                            linearFewRows(x, weight, Precision::Fast, instructions);
-                        const QString difference = worstAgainstDefinition(y, x, weight, kQuantized);
-                        QVERIFY2(difference.isEmpty(), qPrintable(nameOf(type) + difference));
-                    }
-                }
-            }
-    }
-
     void notANumberStaysInItsRow_data() { addTypesAndPrecisions(); }
     void notANumberStaysInItsRow()
     {
@@ -426,43 +239,6 @@ private Q_SLOTS:
                 QVERIFY(!y.select(0, 1).isfinite().any().item<bool>());
                 QVERIFY(y.select(0, 0).isfinite().all().item<bool>());
                 QVERIFY(y.select(0, 2).isfinite().all().item<bool>());
-            }
-        }
-    }
-
-    // Eight, four, two blocks and one: each part of the loops meets it.
-    void notANumberIsFoundInEveryBlock()
-    {
-        at::manual_seed(31);
-        constexpr std::int64_t kBlocks = 8 + 4 + 2 + 1;
-        for (const auto type : {StorageType::Q4_0, StorageType::Q4_1, StorageType::Q8_0}) {
-            const auto weight = randomWeight(type, 5, 32 * kBlocks);
-            for (std::int64_t block = 0; block < kBlocks; ++block) {
-                at::Tensor x = at::randn({5, weight.cols});
-                x.select(0, 2)
-                    .select(0, 32 * block + (7 * block) % 32)
-                    .fill_(std::numeric_limits<float>::quiet_NaN());
-                const at::Tensor y =
-                    linearFewRows(x, weight, Precision::Fast, bestInstructionSet());
-                QVERIFY(y.select(0, 2).isnan().all().item<bool>());
-                QVERIFY(y.narrow(0, 0, 2).isfinite().all().item<bool>());
-                QVERIFY(y.narrow(0, 3, 2).isfinite().all().item<bool>());
-            }
-        }
-    }
-
-    void tinyAndHugeInputsKeepTheirScale()
-    {
-        at::manual_seed(29);
-        for (const auto type : kBlockTypes) {
-            const auto weight = randomWeight(type, 8, wholeBlocks(type, 64));
-            for (const double size : {0.0, 1e-42, 1e-25, 1e25}) {
-                const at::Tensor x = at::randn({2, weight.cols}) * size;
-                for (const auto instructions : {InstructionSet::Portable, bestInstructionSet()}) {
-                    const at::Tensor y = linearFewRows(x, weight, Precision::Fast, instructions);
-                    const QString difference = worstAgainstDefinition(y, x, weight, kQuantized);
-                    QVERIFY2(difference.isEmpty(), qPrintable(difference));
-                }
             }
         }
     }
