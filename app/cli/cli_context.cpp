@@ -3,6 +3,7 @@
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/base/utf8.h"
+#include "engine/cache/int8_rows.h"
 #include "engine/lab/presets.h"
 #include "engine/model/decoder_types.h"
 #include "engine/model/rotary_override.h"
@@ -135,10 +136,8 @@ std::shared_ptr<const Checkpoint> openOrPreset(const CommonOptions& options)
 
 CacheNumbers cacheNumbersFor(const CommonOptions& options, const Checkpoint& checkpoint)
 {
-    const std::string& asked = options.cacheDtype != "auto" ? options.cacheDtype : options.dtype;
-    if (asked == "auto")
-        return checkpoint.storageSummary() == "F32" ? 4 : 2;
-    return cacheNumbersOf(asked);
+    return cacheNumbersOf(
+        cacheTypeName(cacheTypeIn(checkpoint, options.dtype, options.cacheDtype)));
 }
 
 std::unique_ptr<Decoder> buildDecoder(const CommonOptions& options, const CliContext& context,

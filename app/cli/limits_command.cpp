@@ -2,6 +2,7 @@
 #include "app/cli/limits_output.h"
 #include "engine/base/errors.h"
 #include "engine/lab/limits.h"
+#include "engine/model/decoder_types.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -84,10 +85,9 @@ WeightBytes weightsFor(const LimitsOptions& options, const Checkpoint& checkpoin
 /// alone 2, as published tables count.
 std::int64_t computedElementBytes(const CommonOptions& options, const Checkpoint& checkpoint)
 {
-    const bool isShape = checkpoint.files.empty();
-    if (options.dtype == "float32" || (!isShape && options.device == "cpu"))
-        return 4;
-    return options.dtype == "auto" && checkpoint.storageSummary() == "F32" ? 4 : 2;
+    const bool isOnCpu = options.device == "cpu" && !checkpoint.files.empty();
+    return logitBytes(resolvedType(checkpoint, computeTypeFrom(options.dtype)),
+                      isOnCpu ? at::kCPU : at::kCUDA);
 }
 
 void runLimits(const LimitsOptions& options, const CliContext& context, bool hasBudget)

@@ -211,8 +211,8 @@ at::Tensor Decoder::Impl::attend(const at::Tensor& x, std::int64_t layer,
     settings.softCap = c.attentionSoftCap;
     settings.sinks = w.sink;
     // Of one token after the other; a longer chunk reads the cache a block at a time.
-    settings.isStreamed =
-        cache != nullptr && T == 1 && stepSettings.streamsCache(cache->liveBytes());
+    settings.isStreamed = device.is_cpu() && cache != nullptr && T == 1 &&
+                          stepSettings.streamsCache(cache->liveBytes());
     const at::Tensor mixed = options.path == KernelPath::Reference
                                  ? attentionReference(q, view, firstPosition, settings)
                                  : attention(q, view, firstPosition, settings);

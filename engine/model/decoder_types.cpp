@@ -71,12 +71,7 @@ ComputeType resolvedType(const Checkpoint& checkpoint, ComputeType asked)
 {
     if (asked != ComputeType::Auto)
         return asked;
-    const auto isFloat = [](const auto& named) { return named.second.type == StorageType::F32; };
-    const bool allFloat =
-        std::all_of(checkpoint.files.begin(), checkpoint.files.end(), [&](const auto& file) {
-            return std::all_of(file->tensors().begin(), file->tensors().end(), isFloat);
-        });
-    return allFloat ? ComputeType::Float32 : ComputeType::Auto;
+    return checkpoint.storageSummary() == "F32" ? ComputeType::Float32 : ComputeType::Auto;
 }
 
 std::string weightsText(const Checkpoint& checkpoint, ComputeType compute)
@@ -85,11 +80,10 @@ std::string weightsText(const Checkpoint& checkpoint, ComputeType compute)
     if (compute != ComputeType::BFloat16 && compute != ComputeType::Float16)
         return stored;
     const std::string type = compute == ComputeType::BFloat16 ? "bfloat16" : "float16";
-    const auto isBlocks = [](const auto& named) { return isQuantized(named.second.type); };
-    const bool hasBlocks =
-        std::any_of(checkpoint.files.begin(), checkpoint.files.end(), [&](const auto& file) {
-            return std::any_of(file->tensors().begin(), file->tensors().end(), isBlocks);
-        });
+    const auto types = checkpoint.storageBytes();
+    const bool hasBlocks = std::any_of(types.begin(), types.end(), [](const auto& typeAndBytes) {
+        return isQuantized(typeAndBytes.first);
+    });
     return hasBlocks ? stored + ", plain ones as " + type : type + " weights";
 }
 

@@ -6,6 +6,7 @@
 #include "engine/base/units.h"
 #include "engine/checkpoint/check_log.h"
 #include "engine/kernels/cuda_backend.h"
+#include "engine/model/decoder_types.h"
 #include "engine/model/rotary_override.h"
 #include "engine/session/open_model.h"
 
@@ -46,10 +47,10 @@ std::uint64_t weightBytes(const Checkpoint& checkpoint, std::uint64_t plainBytes
     return bytes;
 }
 
-/// As Decoder's resolvedType() and WeightReader have it.
+/// As WeightReader has it.
 std::vector<DtypeChoice> dtypeChoices(const Checkpoint& checkpoint)
 {
-    const bool isFloat = checkpoint.storageSummary() == "F32";
+    const bool isFloat = resolvedType(checkpoint, ComputeType::Auto) == ComputeType::Float32;
     const std::uint64_t stored = weightBytes(checkpoint, 0);
     const std::uint64_t two = weightBytes(checkpoint, 2);
     const std::uint64_t four = weightBytes(checkpoint, 4);

@@ -16,6 +16,10 @@ private Q_SLOTS:
         const std::string stored = blocks->storageSummary() + " weights";
         QCOMPARE(weightsText(*blocks, ComputeType::Auto), stored);
         QCOMPARE(weightsText(*blocks, ComputeType::BFloat16), stored + ", plain ones as bfloat16");
+        // Hugging Face's MXFP4, whose files say bytes.
+        const auto experts = openCheckpoint(goldenPath("hf/families/gpt_oss_mxfp4"));
+        QCOMPARE(weightsText(*experts, ComputeType::BFloat16),
+                 experts->storageSummary() + " weights, plain ones as bfloat16");
         const auto plain = openCheckpoint(goldenPath("hf/llama"));
         QCOMPARE(weightsText(*plain, ComputeType::Float16), std::string("float16 weights"));
     }
@@ -35,6 +39,7 @@ private Q_SLOTS:
         QCOMPARE(cacheTypeIn(*blocks, "auto", "auto"), at::kBFloat16);
         QCOMPARE(cacheTypeIn(*floats, "auto", "auto"), at::kFloat);
         QCOMPARE(cacheTypeIn(*floats, "float16", "auto"), at::kHalf);
+        QCOMPARE(cacheTypeIn(Checkpoint{}, "auto", "auto"), at::kBFloat16); // a shape alone
         QCOMPARE(cacheTypeIn(*floats, "auto", "int8"), at::kChar);
         QVERIFY_EXCEPTION_THROWN(cacheTypeIn(*floats, "auto", "int7"), ArgumentError);
         QVERIFY_EXCEPTION_THROWN(computeTypeFrom("int8"), ArgumentError);
