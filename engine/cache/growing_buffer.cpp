@@ -57,6 +57,12 @@ void GrowingBuffer::commit()
     m_stagedLength = 0;
 }
 
+void GrowingBuffer::commitWritten()
+{
+    ++m_length;
+    m_touched = std::max(m_touched, m_length);
+}
+
 void GrowingBuffer::reserve(std::int64_t n)
 {
     requireBelowCap(0, n, m_cap);

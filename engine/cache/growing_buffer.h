@@ -48,6 +48,11 @@ public:
 
     /// All stored positions: one segment, or none while empty.
     KVView view() const;
+    /// Undefined arrays at capacity 0.
+    KVSlots slots() const { return {m_keys, m_values}; }
+    /// Counts the next position, whose slot of slots() the caller has written. \pre makeRoom(1),
+    /// nothing staged
+    void commitWritten();
 
     /// Positions stored.
     std::int64_t length() const { return m_length; }

@@ -20,6 +20,16 @@ struct KVSegment
     std::int64_t length() const { return keys.size(2); }
 };
 
+/// The arrays of a layer as they lie, both [B, Hkv, capacity, D] (int8: D + 4) contiguous; position
+/// p lives in slot p % capacity.
+struct KVSlots
+{
+    at::Tensor keys;
+    at::Tensor values;
+
+    std::int64_t capacity() const { return keys.size(2); }
+};
+
 /// Everything the queries of one chunk may attend to, oldest first, positions consecutive across
 /// segments. A ring is read in place as two segments; a chunk not yet stored is one more.
 struct KVView

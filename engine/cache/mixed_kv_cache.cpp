@@ -113,6 +113,22 @@ void MixedKVCache::commitChunk()
     ++m_step;
 }
 
+KVSlots MixedKVCache::slots(std::int64_t layer) const
+{
+    return std::visit([](const auto& buffer) { return buffer.slots(); },
+                      m_buffers[checkedIndex(layer)]);
+}
+
+void MixedKVCache::commitWritten()
+{
+    TORCH_CHECK(m_openChunk == 1, "commitWritten() needs an open chunk of one position");
+    for (Buffer& buffer : m_buffers)
+        std::visit([](auto& b) { b.commitWritten(); }, buffer);
+    ++m_length;
+    m_openChunk = 0;
+    ++m_step;
+}
+
 void MixedKVCache::discardChunk()
 {
     for (Buffer& buffer : m_buffers)

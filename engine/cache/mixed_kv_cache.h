@@ -66,6 +66,13 @@ public:
     KVView stage(std::int64_t layer, const at::Tensor& keys, const at::Tensor& values);
     /// Makes the staged positions part of every layer. Every layer must have been staged.
     void commitChunk();
+    /// The arrays of a layer, for who writes a position's keys and values to its slots itself and
+    /// ends the chunk with commitWritten(). They are replaced as layers grow: in beginChunk(),
+    /// reserve(), reset(). In a ring the position takes the place of one that
+    /// truncate() could go back to, so a chunk that has been written must not be discarded.
+    KVSlots slots(std::int64_t layer) const;
+    /// Makes the open chunk of one position part of every layer, whose slots have been written.
+    void commitWritten();
     /// Forgets the staged positions; the cache is as before beginChunk (a grown capacity stays).
     void discardChunk();
 

@@ -29,6 +29,8 @@ public:
         if (m_cache != nullptr)
             std::exchange(m_cache, nullptr)->commitChunk();
     }
+    /// As MixedKVCache::commitWritten(). \pre a cache
+    void commitWritten() { std::exchange(m_cache, nullptr)->commitWritten(); }
 
 private:
     MixedKVCache* m_cache;

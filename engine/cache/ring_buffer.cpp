@@ -112,9 +112,19 @@ void RingBuffer::commit()
         writeSlots(m_keys, span.slot, m_stagedKeys, from, span.length);
         writeSlots(m_values, span.slot, m_stagedValues, from, span.length);
     }
-    m_held = ringAfter(m_held, m_stagedLength, m_capacity);
-    m_touched = std::max(m_touched, std::min(m_held.end, m_capacity));
+    moveOn(m_stagedLength);
     discard();
+}
+
+void RingBuffer::commitWritten()
+{
+    moveOn(1);
+}
+
+void RingBuffer::moveOn(std::int64_t numTokens)
+{
+    m_held = ringAfter(m_held, numTokens, m_capacity);
+    m_touched = std::max(m_touched, std::min(m_held.end, m_capacity));
 }
 
 void RingBuffer::discard()

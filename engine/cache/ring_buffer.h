@@ -50,6 +50,10 @@ public:
 
     /// The newest retained() positions in time order: at most two segments, read in place.
     KVView view() const;
+    KVSlots slots() const { return {m_keys, m_values}; }
+    /// Counts the next position, whose slot of slots() the caller has written. \pre makeRoom(1),
+    /// nothing staged
+    void commitWritten();
 
     std::int64_t window() const { return m_window; }
     /// Slots there are now.
@@ -81,6 +85,7 @@ private:
     /// The chunk in the buffer's dtype. A decode step's is converted into memory kept for it.
     at::Tensor rounded(const at::Tensor& chunk, at::Tensor& onePosition) const;
     void growTo(std::int64_t capacity);
+    void moveOn(std::int64_t numTokens);
     std::uint64_t bytesPerSlot() const;
     void addSlots(KVView& view, RingRange range) const;
 

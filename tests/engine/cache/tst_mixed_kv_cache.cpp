@@ -112,6 +112,58 @@ private Q_SLOTS:
         QCOMPARE(cache.seqLen(0), 4);
     }
 
+    // Property: a position that is written to its slot is as one that was staged, also where rings
+    // wrap, arrays grow and positions are cut back.
+    void aWrittenSlotIsAsAStagedPosition()
+    {
+        const c10::InferenceMode guard; // whose tensors cannot be written outside of it
+        std::mt19937 random(12);
+        for (int trial = 0; trial < 30; ++trial) {
+            const auto shape = mixedShape(1 + random() % 6, random() % 3);
+            MixedKVCache written(shape, at::kFloat), staged(shape, at::kFloat);
+            for (int step = 0; step < 40; ++step) {
+                const bool isWritten = random() % 3 > 0;
+                const auto position = written.seqLen();
+                for (MixedKVCache* cache : {&written, &staged}) {
+                    cache->beginChunk(1);
+                    for (std::int64_t layer = 0; layer < 4; ++layer) {
+                        const at::Tensor keys =
+                            positionKeys(position + 1000 * layer, 1, shape.batch, shape.numKvHeads,
+                                         shape.headDim);
+                        if (cache == &staged || !isWritten) {
+                            cache->stage(layer, keys, -keys);
+                            continue;
+                        }
+                        const KVSlots slots = cache->slots(layer);
+                        const auto slot = position % slots.capacity();
+                        slots.keys.narrow(2, slot, 1).copy_(keys);
+                        slots.values.narrow(2, slot, 1).copy_(-keys);
+                    }
+                    if (cache == &written && isWritten)
+                        cache->commitWritten();
+                    else
+                        cache->commitChunk();
+                }
+                const auto kept = written.seqLen() - std::int64_t(random() % 5 == 0);
+                QCOMPARE(written.truncate(kept), staged.truncate(kept));
+                QVERIFY(contents(written) == contents(staged));
+                QCOMPARE(written.liveBytes(), staged.liveBytes());
+                QCOMPARE(written.touchedBytes(), staged.touchedBytes());
+                QCOMPARE(written.snapshot().step, staged.snapshot().step);
+            }
+        }
+    }
+
+    void onlyOnePositionCanBeWritten()
+    {
+        MixedKVCache cache(mixedShape(), at::kFloat);
+        QVERIFY_EXCEPTION_THROWN(cache.commitWritten(), c10::Error);
+        cache.beginChunk(2);
+        QVERIFY_EXCEPTION_THROWN(cache.commitWritten(), c10::Error);
+        cache.discardChunk();
+        QVERIFY_EXCEPTION_THROWN(cache.slots(4), c10::Error);
+    }
+
     void decodeAllocatesNothing_data()
     {
         QTest::addColumn<bool>("converts");
