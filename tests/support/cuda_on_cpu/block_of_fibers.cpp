@@ -1,7 +1,9 @@
 #include "tests/support/cuda_on_cpu/block_of_fibers.h"
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
+#include <ucontext.h>
 #include <utility>
 
 namespace kvscope {
@@ -9,6 +11,15 @@ namespace {
 
 constexpr std::size_t kStackBytes = 256 << 10;
 BlockOfFibers* currentBlock = nullptr;
+
+/// Of a block's threads: kept from launch to launch, since most of a launch was asking for them.
+std::byte* stackOf(unsigned thread)
+{
+    static std::vector<std::unique_ptr<std::byte[]>> stacks;
+    while (stacks.size() <= thread)
+        stacks.push_back(std::make_unique_for_overwrite<std::byte[]>(kStackBytes));
+    return stacks[thread].get();
+}
 
 } // namespace
 
@@ -18,8 +29,6 @@ BlockOfFibers::BlockOfFibers(unsigned numThreads, std::function<void(unsigned)> 
     , m_warps((numThreads + kWarp - 1) / kWarp)
     , m_exchanged(m_warps.size() * kWarp)
 {
-    for (Fiber& fiber : m_fibers)
-        fiber.stack = std::make_unique_for_overwrite<std::byte[]>(kStackBytes);
 }
 
 BlockOfFibers& BlockOfFibers::current()
@@ -36,14 +45,8 @@ void BlockOfFibers::run(const std::function<void()>& body)
     m_isDivergent = false;
     for (unsigned warp = 0; warp < m_warps.size(); ++warp)
         m_warps[warp] = {std::min(kWarp, numThreads - warp * kWarp)};
-    for (Fiber& fiber : m_fibers) {
-        getcontext(&fiber.context);
-        fiber.context.uc_stack.ss_sp = fiber.stack.get();
-        fiber.context.uc_stack.ss_size = kStackBytes;
-        fiber.context.uc_link = &m_scheduler;
-        makecontext(&fiber.context, enterFiber, 0);
-        fiber.isDone = false;
-    }
+    for (Fiber& fiber : m_fibers)
+        fiber.isStarted = fiber.isDone = false;
     while (m_block.members > 0) {
         m_hasMoved = false;
         for (unsigned turn = 0; turn < numThreads; ++turn) {
@@ -62,7 +65,31 @@ void BlockOfFibers::giveTurn(unsigned thread)
 {
     m_running = thread;
     m_enter(thread);
-    swapcontext(&m_scheduler, &m_fibers[thread].context);
+    Fiber& fiber = m_fibers[thread];
+    if (_setjmp(m_scheduler) != 0)
+        return;
+    if (fiber.isStarted)
+        _longjmp(fiber.place, 1);
+    fiber.isStarted = true;
+    start(stackOf(thread));
+}
+
+void BlockOfFibers::start(std::byte* stack)
+{
+    ucontext_t context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = stack;
+    context.uc_stack.ss_size = kStackBytes;
+    makecontext(&context, enterFiber, 0);
+    setcontext(&context);
+}
+
+/// Its place is kept by setjmp(): swapcontext() asks the kernel for signals, which took most of a
+/// test.
+void BlockOfFibers::giveTurnBack()
+{
+    if (_setjmp(m_fibers[m_running].place) == 0)
+        _longjmp(m_scheduler, 1);
 }
 
 void BlockOfFibers::enterFiber()
@@ -73,6 +100,7 @@ void BlockOfFibers::enterFiber()
     block.m_hasMoved = true;
     block.leave(block.m_block);
     block.leave(block.m_warps[block.m_running / kWarp]);
+    _longjmp(block.m_scheduler, 1);
 }
 
 void BlockOfFibers::holdIfComplete(Meeting& meeting)
@@ -96,9 +124,8 @@ void BlockOfFibers::meet(Meeting& meeting)
     const unsigned number = meeting.number;
     ++meeting.waiting;
     holdIfComplete(meeting);
-    const unsigned thread = m_running;
     while (meeting.number == number)
-        swapcontext(&m_fibers[thread].context, &m_scheduler);
+        giveTurnBack();
     m_hasMoved = true;
 }
 

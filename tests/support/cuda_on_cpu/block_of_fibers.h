@@ -1,10 +1,9 @@
 #pragma once
 
+#include <csetjmp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <ucontext.h>
 #include <vector>
 
 namespace kvscope {
@@ -45,8 +44,8 @@ private:
     };
     struct Fiber
     {
-        ucontext_t context{};
-        std::unique_ptr<std::byte[]> stack;
+        jmp_buf place; ///< where it goes on
+        bool isStarted = false;
         bool isDone = false;
     };
 
@@ -55,6 +54,8 @@ private:
     void leave(Meeting& meeting);
     void holdIfComplete(Meeting& meeting);
     void giveTurn(unsigned thread);
+    void giveTurnBack();
+    static void start(std::byte* stack);
 
     std::function<void(unsigned)> m_enter;
     const std::function<void()>* m_body = nullptr;
@@ -62,7 +63,7 @@ private:
     Meeting m_block;
     std::vector<Meeting> m_warps;
     std::vector<std::uint64_t> m_exchanged; ///< by thread
-    ucontext_t m_scheduler{};
+    jmp_buf m_scheduler;
     unsigned m_running = 0;
     bool m_isDivergent = false; ///< a meeting of the block was held without all
     bool m_hasMoved = false;    ///< whether in this round a meeting was held or a fiber returned
