@@ -2,12 +2,14 @@
 
 #include "engine/checkpoint/model_config.h"
 #include "engine/kernels/attention.h"
+#include "engine/kernels/step_runner.h"
 #include "engine/kernels/weight_matrix.h"
 
 #include <ATen/core/Tensor.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace kvscope {
 
@@ -32,6 +34,8 @@ struct CudaKernels
     void (*rotate)(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
                    RotaryPairing pairing);
     at::Tensor (*gated)(const at::Tensor& gate, const at::Tensor& up, Activation activation);
+    /// As makeCudaStepRunner() of step_runner_cuda.h.
+    std::unique_ptr<StepRunner> (*makeStepRunner)(c10::Device device);
 };
 
 /// Loads LibTorch's CUDA libraries and our CUDA kernels, once; later calls return at once.

@@ -75,6 +75,22 @@ __device__ inline float warpSum(float x)
     return x;
 }
 
+/// The sum over the block's threads, known to all of them. Every thread must call.
+template <int Threads>
+__device__ float blockSum(float x)
+{
+    __shared__ float ofWarps[Threads / kWarpLanes];
+    const float ofWarp = warpSum(x);
+    __syncthreads(); // all have read the sum before
+    if (threadIdx.x % kWarpLanes == 0)
+        ofWarps[threadIdx.x / kWarpLanes] = ofWarp;
+    __syncthreads();
+    float sum = 0.0F;
+    for (int warp = 0; warp < Threads / kWarpLanes; ++warp)
+        sum += ofWarps[warp];
+    return sum;
+}
+
 /// Queues a kernel of one parameter.
 template <typename Call>
 cudaError_t launchKernel(void (*kernel)(Call), dim3 grid, int threads, cudaStream_t stream,

@@ -1,9 +1,8 @@
 #pragma once
 
 #include "engine/cache/kv_view.h"
-#include "engine/checkpoint/model_config.h"
 #include "engine/kernels/attention.h"
-#include "engine/kernels/cuda_number.h"
+#include "engine/kernels/cuda_conversions.h"
 #include "engine/kernels/decode_attention.h"
 #include "engine/kernels/elementwise_launch.h"
 #include "engine/kernels/weight_matrix.h"
@@ -19,21 +18,6 @@
 // them that the kernel stands for.
 
 namespace kvscope {
-
-/// How a tensor's numbers are stored, for a kernel. \throws c10::Error where none takes them
-inline CudaNumber cudaNumberOf(const at::Tensor& tensor)
-{
-    switch (tensor.scalar_type()) {
-    case at::kFloat:
-        return CudaNumber::Float32;
-    case at::kBFloat16:
-        return CudaNumber::BFloat16;
-    case at::kHalf:
-        return CudaNumber::Float16;
-    default:
-        TORCH_CHECK(false, "no CUDA kernel of ours takes ", tensor.scalar_type());
-    }
-}
 
 /// \param x  at most kMostProductInputs rows \param y  [rows of x, weight.rows], contiguous
 inline WeightProductLaunch weightProductLaunch(const at::Tensor& x, const WeightMatrix& weight,
@@ -84,22 +68,6 @@ inline RotateLaunch rotateLaunch(const at::Tensor& x, const at::Tensor& cos, con
     return launch;
 }
 
-/// \throws c10::Error for Activation::Gelu, which no kernel computes
-inline CudaActivation cudaActivation(Activation activation)
-{
-    switch (activation) {
-    case Activation::Silu:
-        return CudaActivation::Silu;
-    case Activation::GeluTanh:
-        return CudaActivation::GeluTanh;
-    case Activation::ClampedSilu:
-        return CudaActivation::ClampedSilu;
-    case Activation::Gelu:
-        break;
-    }
-    TORCH_CHECK(false, "gated: no CUDA kernel for GELU by erf");
-}
-
 inline GatedLaunch gatedLaunch(const at::Tensor& gate, const at::Tensor& up, Activation activation,
                                const at::Tensor& out)
 {
@@ -112,9 +80,7 @@ inline GatedLaunch gatedLaunch(const at::Tensor& gate, const at::Tensor& up, Act
     launch.out = out.mutable_data_ptr();
     launch.rows = static_cast<int>(gate.size(0));
     launch.width = static_cast<int>(gate.size(1));
-    launch.activation = cudaActivation(activation);
-    launch.alpha = static_cast<float>(kClampedSiluAlpha);
-    launch.limit = static_cast<float>(kClampedSiluLimit);
+    launch.gating = cudaGating(activation);
     return launch;
 }
 
@@ -144,7 +110,7 @@ inline DecodeAttentionLaunch decodeAttentionLaunch(const at::Tensor& q, const KV
     launch.q = q.const_data_ptr();
     launch.out = out.mutable_data_ptr();
     launch.sinks = settings.sinks.defined() ? settings.sinks.const_data_ptr<float>() : nullptr;
-    launch.keyType = keys.scalar_type() == at::kChar ? CudaNumber::Int8 : cudaNumberOf(keys);
+    launch.keyType = cachedNumberOf(keys);
     launch.numPieces = static_cast<int>(view.numSegments);
     for (std::size_t i = 0; i < view.numSegments; ++i)
         launch.pieces[i] = decodePiece(view.segments[i]);

@@ -15,28 +15,70 @@ __device__ std::int64_t offsetOf(const std::int64_t (&strides)[3], std::int64_t 
     return blockIdx.z * strides[0] + blockIdx.y * strides[1] + index * strides[2];
 }
 
-__device__ const DecodePiece& pieceAt(const DecodeAttentionLaunch& call, std::int64_t position)
+/// Positions that one split attends to.
+struct SplitRange
 {
+    std::int64_t begin;
+    std::int64_t end;
+};
+
+__device__ SplitRange rangeOf(const DecodeAttentionLaunch& call, int split)
+{
+    std::int64_t begin = call.begin;
+    std::int64_t end = call.end;
+    std::int64_t keysPerSplit = call.keysPerSplit;
+    if (call.position != nullptr) {
+        end = *call.position + 1;
+        begin = call.window > 0 && call.window < end ? end - call.window : 0;
+        // Whole tiles, so that a short history is not spread over splits of a few keys.
+        keysPerSplit = (end - begin + call.numSplits - 1) / call.numSplits;
+        keysPerSplit = (keysPerSplit + kTileKeys - 1) / kTileKeys * kTileKeys;
+    }
+    begin += split * keysPerSplit;
+    return {begin, begin + keysPerSplit < end ? begin + keysPerSplit : end};
+}
+
+/// Consecutive keys, of which key k is found by one addition.
+struct Tile
+{
+    std::int64_t first; ///< a position, or in slots its slot
+};
+
+__device__ Tile tileAt(const DecodeAttentionLaunch& call, std::int64_t position)
+{
+    return {call.capacity > 0 ? position % call.capacity : position};
+}
+
+/// The piece where key k of a tile lies, and its index there.
+__device__ const DecodePiece& pieceOf(const DecodeAttentionLaunch& call, Tile tile, int k,
+                                      std::int64_t& index)
+{
+    index = tile.first + k;
+    if (call.capacity > 0) {
+        index -= index >= call.capacity ? call.capacity : 0;
+        return call.pieces[0];
+    }
     int i = 0;
-    while (i + 1 < call.numPieces && position >= call.pieces[i + 1].firstPosition)
+    while (i + 1 < call.numPieces && index >= call.pieces[i + 1].firstPosition)
         ++i;
+    index -= call.pieces[i].firstPosition;
     return call.pieces[i];
 }
 
 template <typename Element>
-__device__ const Element* keyAt(const DecodeAttentionLaunch& call, std::int64_t position)
+__device__ const Element* keyAt(const DecodeAttentionLaunch& call, Tile tile, int k)
 {
-    const DecodePiece& piece = pieceAt(call, position);
-    return static_cast<const Element*>(piece.keys) +
-           offsetOf(piece.keyStrides, position - piece.firstPosition);
+    std::int64_t index = 0;
+    const DecodePiece& piece = pieceOf(call, tile, k, index);
+    return static_cast<const Element*>(piece.keys) + offsetOf(piece.keyStrides, index);
 }
 
 template <typename Element>
-__device__ const Element* valueAt(const DecodeAttentionLaunch& call, std::int64_t position)
+__device__ const Element* valueAt(const DecodeAttentionLaunch& call, Tile tile, int k)
 {
-    const DecodePiece& piece = pieceAt(call, position);
-    return static_cast<const Element*>(piece.values) +
-           offsetOf(piece.valueStrides, position - piece.firstPosition);
+    std::int64_t index = 0;
+    const DecodePiece& piece = pieceOf(call, tile, k, index);
+    return static_cast<const Element*>(piece.values) + offsetOf(piece.valueStrides, index);
 }
 
 /// What a row's numbers are multiplied by.
@@ -65,8 +107,8 @@ struct SplitState
 
 /// scores[g][k] = q[g] . key k: eight lanes a key, sixteen keys at a time.
 template <int MaxGroup, typename Element>
-__device__ void scoreTile(const DecodeAttentionLaunch& call, SplitState<MaxGroup>& state,
-                          std::int64_t tile, int numKeys)
+__device__ void scoreTile(const DecodeAttentionLaunch& call, SplitState<MaxGroup>& state, Tile tile,
+                          int numKeys)
 {
     const int lane = threadIdx.x % kLanesPerKey;
     const int pairs = call.headDim / 2;
@@ -74,7 +116,7 @@ __device__ void scoreTile(const DecodeAttentionLaunch& call, SplitState<MaxGroup
         float dots[MaxGroup] = {};
         float scale = 0.0F;
         if (k < numKeys) {
-            const Element* key = keyAt<Element>(call, tile + k);
+            const Element* key = keyAt<Element>(call, tile, k);
             scale = scaleOf(key, call.headDim);
             for (int p = lane; p < pairs; p += kLanesPerKey) {
                 const float2 x = loadPair(key + 2 * p);
@@ -150,11 +192,11 @@ __global__ void __launch_bounds__(kThreads) attendSplit(DecodeAttentionLaunch ca
     const int numSubsets = kThreads / pairs;
     float2 acc[MaxGroup] = {};
 
-    const std::int64_t begin = call.begin + split * call.keysPerSplit;
-    const std::int64_t end =
-        begin + call.keysPerSplit < call.end ? begin + call.keysPerSplit : call.end;
-    for (std::int64_t tile = begin; tile < end; tile += kTileKeys) {
-        const int numKeys = end - tile < kTileKeys ? static_cast<int>(end - tile) : kTileKeys;
+    const SplitRange range = rangeOf(call, split);
+    for (std::int64_t first = range.begin; first < range.end; first += kTileKeys) {
+        const Tile tile = tileAt(call, first);
+        const int numKeys =
+            range.end - first < kTileKeys ? static_cast<int>(range.end - first) : kTileKeys;
         scoreTile<MaxGroup, Element>(call, state, tile, numKeys);
         __syncthreads();
         softmaxTile(call, state);
@@ -165,7 +207,7 @@ __global__ void __launch_bounds__(kThreads) attendSplit(DecodeAttentionLaunch ca
                 acc[g].y *= state.alpha[g];
             }
             for (int k = subset; k < numKeys; k += numSubsets) {
-                const Element* row = valueAt<Element>(call, tile + k);
+                const Element* row = valueAt<Element>(call, tile, k);
                 const float scale = scaleOf(row, headDim);
                 const float2 pair = loadPair(row + column);
                 const float2 value = make_float2(pair.x * scale, pair.y * scale);

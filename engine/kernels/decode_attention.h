@@ -2,72 +2,11 @@
 
 // Included by .cu files: nothing of LibTorch, which costs nvcc half a minute.
 
-#include "engine/kernels/cuda_number.h"
+#include "engine/kernels/decode_attention_launch.h"
 
 #include <cuda_runtime_api.h>
 
-#include <cstdint>
-
 namespace kvscope {
-
-/// Limits of the CUDA decode kernel; attention() uses attentionInBlocks() beyond them.
-constexpr int kDecodeMaxGroup = 16;    ///< query heads per key/value head
-constexpr int kDecodeMaxHeadDim = 256; ///< and even
-
-/// Keys and values of consecutive positions; strides in elements along batch, heads and positions,
-/// all even, the last dimension contiguous, both aligned to two elements. In int8 the head
-/// dimension, the strides and the addresses are multiples of four, for the scales.
-struct DecodePiece
-{
-    const void* keys;
-    const void* values;
-    std::int64_t keyStrides[3];
-    std::int64_t valueStrides[3];
-    std::int64_t firstPosition;
-    std::int64_t length;
-};
-
-/// Attention of one token per sequence over the positions [begin, end) of up to three pieces.
-///
-/// Blocks split the positions ("flash decoding"): block (split, key/value head, sequence) scores a
-/// tile of keys for all query heads of its group, so that a key is read once, and keeps a running
-/// softmax in float32. A second, small kernel merges the splits by log-sum-exp:
-///   out = sum_s acc_s exp(max_s - m) / (sum_s sum_s exp(max_s - m) + exp(sink - m)).
-/// Compiled for sm_80 and sm_90; run on a CPU by tst_cuda_kernels_on_cpu, not on a GPU so far.
-struct DecodeAttentionLaunch
-{
-    CudaNumber queryType; ///< of q and out
-    const void* q;        ///< [B, H, D] contiguous
-    void* out;            ///< [B, H, D] contiguous
-    const float* sinks;   ///< [H], or null
-    CudaNumber keyType;   ///< of every piece
-    DecodePiece pieces[3];
-    int numPieces;
-    int batch;
-    int numKvHeads;
-    int group; ///< query heads per key/value head
-    int headDim;
-    float scale;
-    std::int64_t begin;
-    std::int64_t end;
-    int numSplits;
-    std::int64_t keysPerSplit; ///< numSplits * keysPerSplit >= end - begin
-    float* partialValues;      ///< scratch [B, H, numSplits, D]
-    float* partialStates;      ///< scratch [B, H, numSplits, 2]: max, sum
-};
-
-/// Splits so that there are about two blocks a multiprocessor, none with less than two tiles of 64
-/// keys. \param launch  with batch, heads, begin and end
-inline void planSplits(DecodeAttentionLaunch& launch, int multiprocessors)
-{
-    const std::int64_t numKeys = launch.end - launch.begin;
-    const std::int64_t blocks = static_cast<std::int64_t>(launch.batch) * launch.numKvHeads;
-    const std::int64_t wanted = (2 * multiprocessors + blocks - 1) / blocks;
-    const std::int64_t most = (numKeys + 127) / 128;
-    const std::int64_t splits = wanted < 1 ? 1 : wanted;
-    launch.numSplits = static_cast<int>(splits < most ? splits : most);
-    launch.keysPerSplit = (numKeys + launch.numSplits - 1) / launch.numSplits;
-}
 
 /// Queues both kernels on the current device.
 cudaError_t launchDecodeAttention(const DecodeAttentionLaunch& launch, cudaStream_t stream);

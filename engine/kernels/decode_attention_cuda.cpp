@@ -4,6 +4,7 @@
 #include "engine/kernels/cuda_backend.h"
 #include "engine/kernels/cuda_launches.h"
 #include "engine/kernels/elementwise_cuda.h"
+#include "engine/kernels/step_runner_cuda.h"
 #include "engine/kernels/weight_product_cuda.h"
 
 #include <ATen/core/Tensor.h>
@@ -47,9 +48,9 @@ int deviceCount()
     return c10::cuda::device_count();
 }
 
-constexpr CudaKernels kKernels{sizeof(CudaKernels), deviceCount,   decodeAttention,
-                               weightProductOnCuda, rmsNormOnCuda, rotateOnCuda,
-                               gatedOnCuda};
+constexpr CudaKernels kKernels{sizeof(CudaKernels), deviceCount,       decodeAttention,
+                               weightProductOnCuda, rmsNormOnCuda,     rotateOnCuda,
+                               gatedOnCuda,         makeCudaStepRunner};
 
 } // namespace
 

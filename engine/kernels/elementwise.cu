@@ -1,3 +1,4 @@
+#include "engine/kernels/cuda_gating.cuh"
 #include "engine/kernels/cuda_lanes.cuh"
 #include "engine/kernels/elementwise_launch.h"
 
@@ -7,20 +8,6 @@ namespace {
 
 constexpr int kElementThreads = 256;
 
-/// The sum over the block's threads, known to all of them.
-__device__ float blockSum(float x)
-{
-    __shared__ float ofWarps[kElementThreads / kWarpLanes];
-    const float ofWarp = warpSum(x);
-    if (threadIdx.x % kWarpLanes == 0)
-        ofWarps[threadIdx.x / kWarpLanes] = ofWarp;
-    __syncthreads();
-    float sum = 0.0F;
-    for (int warp = 0; warp < kElementThreads / kWarpLanes; ++warp)
-        sum += ofWarps[warp];
-    return sum;
-}
-
 __global__ void __launch_bounds__(kElementThreads) rmsNormRow(RmsNormLaunch call)
 {
     const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * call.width;
@@ -29,7 +16,7 @@ __global__ void __launch_bounds__(kElementThreads) rmsNormRow(RmsNormLaunch call
         const float x = loadNumber(call.x, call.number, first + i);
         squares += x * x;
     }
-    const float mean = blockSum(squares) / static_cast<float>(call.width);
+    const float mean = blockSum<kElementThreads>(squares) / static_cast<float>(call.width);
     const float factor = 1.0F / sqrtf(mean + call.epsilon);
     for (int i = threadIdx.x; i < call.width; i += kElementThreads)
         storeNumber(call.out, call.number, first + i,
@@ -54,24 +41,6 @@ __global__ void __launch_bounds__(kElementThreads) rotateToken(RotateLaunch call
     }
 }
 
-__device__ float gatedValue(const GatedLaunch& call, float gate, float up)
-{
-    switch (call.activation) {
-    case CudaActivation::Silu:
-        return gate / (1.0F + expf(-gate)) * up;
-    case CudaActivation::GeluTanh: {
-        const float inner = 0.7978845608F * (gate + 0.044715F * gate * gate * gate);
-        return 0.5F * gate * (1.0F + tanhf(inner)) * up;
-    }
-    default: {
-        // Written so that a NaN stays one.
-        const float low = gate > call.limit ? call.limit : gate;
-        const float bounded = up > call.limit ? call.limit : up < -call.limit ? -call.limit : up;
-        return low / (1.0F + expf(-low * call.alpha)) * (bounded + 1.0F);
-    }
-    }
-}
-
 __global__ void __launch_bounds__(kElementThreads) gateStretch(GatedLaunch call)
 {
     const int i = static_cast<int>(blockIdx.x) * kElementThreads + static_cast<int>(threadIdx.x);
@@ -80,7 +49,8 @@ __global__ void __launch_bounds__(kElementThreads) gateStretch(GatedLaunch call)
     // Rows beyond what a grid holds are taken by the same blocks.
     for (std::int64_t row = blockIdx.y; row < call.rows; row += gridDim.y)
         storeNumber(call.out, call.number, row * call.width + i,
-                    gatedValue(call, loadNumber(call.gate, call.number, row * call.gateStride + i),
+                    gatedValue(call.gating,
+                               loadNumber(call.gate, call.number, row * call.gateStride + i),
                                loadNumber(call.up, call.number, row * call.upStride + i)));
 }
 

@@ -2,6 +2,7 @@
 
 // Included by .cu files: nothing of LibTorch, which costs nvcc half a minute.
 
+#include "engine/kernels/cuda_gating.h"
 #include "engine/kernels/cuda_number.h"
 
 #include <cuda_runtime_api.h>
@@ -40,8 +41,6 @@ struct RotateLaunch
     bool isAdjacent; ///< pair i is (2i, 2i+1), else (i, i + pairs)
 };
 
-enum class CudaActivation { Silu, GeluTanh, ClampedSilu };
-
 /// gated(): a block has a stretch of a row.
 struct GatedLaunch
 {
@@ -53,9 +52,7 @@ struct GatedLaunch
     void* out; ///< [rows, width] contiguous
     int rows;
     int width;
-    CudaActivation activation;
-    float alpha; ///< of ClampedSilu, as in model_config.h
-    float limit;
+    CudaGating gating;
 };
 
 /// Each queues its kernel on the current device; nothing where there are no elements.

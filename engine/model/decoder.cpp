@@ -5,10 +5,12 @@
 #include "engine/cache/int8_rows.h"
 #include "engine/cache/open_chunk.h"
 #include "engine/kernels/attention.h"
+#include "engine/kernels/cuda_backend.h"
 #include "engine/kernels/elementwise.h"
 #include "engine/kernels/last_cache.h"
 #include "engine/kernels/linear.h"
 #include "engine/model/ablation.h"
+#include "engine/model/cuda_step.h"
 #include "engine/model/decode_step.h"
 #include "engine/model/decoder_types.h"
 #include "engine/model/decoder_weights.h"
@@ -36,7 +38,9 @@ struct Decoder::Impl
     DecoderWeights weights;
     std::vector<RotaryTable> rotary;
     std::vector<std::size_t> rotaryOfLayer; ///< index into `rotary`, by layer
-    std::unique_ptr<DecodeStep> step;       ///< null where it does not support the model
+    /// One token at a time: at most one of the two, where it supports the model.
+    std::unique_ptr<DecodeStep> step;
+    std::unique_ptr<CudaStep> cudaStep;
     StepSettings stepSettings;
 
     const ModelConfig& config() const { return checkpoint->config; }
@@ -62,9 +66,9 @@ struct Decoder::Impl
     std::int64_t checkedPosition(const at::Tensor& ids, const MixedKVCache* cache,
                                  const ForwardOptions& options) const;
     void makeRotaryTables();
-    /// For each table, the chunk's rows on the device.
+    /// For each table, the chunk's rows.
     std::vector<RotaryRows> rotaryRows(std::int64_t firstPosition, std::int64_t count,
-                                       std::int64_t plannedLength) const;
+                                       std::int64_t plannedLength, at::Device where) const;
     at::Tensor normalised(const at::Tensor& x, const NormWeights& norm, KernelPath path) const;
     at::Tensor embedded(const at::Tensor& ids, std::int64_t firstPosition) const;
     at::Tensor heads(const at::Tensor& projected, const NormWeights& norm, at::IntArrayRef shape,
@@ -83,6 +87,10 @@ struct Decoder::Impl
     /// Logits [1, 1, V] of one token, or an undefined tensor.
     at::Tensor runStep(const at::Tensor& ids, MixedKVCache& cache,
                        const ForwardOptions& options) const;
+    at::Tensor stepOnCpu(const at::Tensor& ids, MixedKVCache& cache,
+                         const ForwardOptions& options) const;
+    at::Tensor stepOnCuda(const at::Tensor& ids, MixedKVCache& cache,
+                          const ForwardOptions& options) const;
     void scaleLogits(at::Tensor& logits) const;
 };
 
@@ -114,7 +122,8 @@ void Decoder::Impl::makeRotaryTables()
 }
 
 std::vector<RotaryRows> Decoder::Impl::rotaryRows(std::int64_t firstPosition, std::int64_t count,
-                                                  std::int64_t plannedLength) const
+                                                  std::int64_t plannedLength,
+                                                  at::Device where) const
 {
     std::vector<RotaryRows> rows;
     if (config().hasLearnedPositions)
@@ -122,7 +131,7 @@ std::vector<RotaryRows> Decoder::Impl::rotaryRows(std::int64_t firstPosition, st
     const std::int64_t length = std::max(plannedLength, firstPosition + count);
     for (const RotaryTable& table : rotary) {
         RotaryRows made = table.rows(firstPosition, count, length);
-        rows.push_back({made.cos.to(device), made.sin.to(device)});
+        rows.push_back({made.cos.to(where), made.sin.to(where)});
     }
     return rows;
 }
@@ -265,7 +274,7 @@ at::Tensor Decoder::Impl::runLayers(const at::Tensor& ids, MixedKVCache* cache,
     const std::int64_t firstPosition = checkedPosition(ids, cache, options);
     const std::int64_t T = ids.size(1);
     OpenChunk chunk(cache, T);
-    const auto rows = rotaryRows(firstPosition, T, options.plannedLength);
+    const auto rows = rotaryRows(firstPosition, T, options.plannedLength, device);
     at::Tensor x = embedded(ids, firstPosition);
     const auto watch = [&](std::int64_t layer) {
         if (options.hooks != nullptr && options.hooks->afterLayer)
@@ -287,15 +296,37 @@ at::Tensor Decoder::Impl::runLayers(const at::Tensor& ids, MixedKVCache* cache,
 bool Decoder::Impl::isStep(const at::Tensor& ids, const MixedKVCache* cache,
                            const ForwardOptions& options) const
 {
-    return step != nullptr && cache != nullptr && ids.dim() == 2 && ids.size(0) == 1 &&
-           ids.size(1) == 1 && options.path == KernelPath::Fast && options.hooks == nullptr;
+    if (cache == nullptr || ids.dim() != 2 || ids.size(0) != 1 || ids.size(1) != 1 ||
+        options.path != KernelPath::Fast || options.hooks != nullptr)
+        return false;
+    return step != nullptr || (cudaStep != nullptr && CudaStep::canFill(*cache));
 }
 
 at::Tensor Decoder::Impl::runStep(const at::Tensor& ids, MixedKVCache& cache,
                                   const ForwardOptions& options) const
 {
+    at::Tensor logits =
+        cudaStep != nullptr ? stepOnCuda(ids, cache, options) : stepOnCpu(ids, cache, options);
+    if (logits.defined())
+        scaleLogits(logits);
+    return logits;
+}
+
+at::Tensor Decoder::Impl::stepOnCuda(const at::Tensor& ids, MixedKVCache& cache,
+                                     const ForwardOptions& options) const
+{
     const std::int64_t position = checkedPosition(ids, &cache, options);
-    const std::vector<RotaryRows> tables = rotaryRows(position, 1, options.plannedLength);
+    const at::Tensor logits = cudaStep->run(
+        ids.const_data_ptr<std::int64_t>()[0],
+        rotaryRows(position, 1, options.plannedLength, at::kCPU), cache, options.stop);
+    return options.logits != LogitPositions::None ? logits : at::Tensor();
+}
+
+at::Tensor Decoder::Impl::stepOnCpu(const at::Tensor& ids, MixedKVCache& cache,
+                                    const ForwardOptions& options) const
+{
+    const std::int64_t position = checkedPosition(ids, &cache, options);
+    const std::vector<RotaryRows> tables = rotaryRows(position, 1, options.plannedLength, at::kCPU);
     std::vector<const RotaryRows*> rows;
     for (const std::size_t table : rotaryOfLayer)
         rows.push_back(tables.empty() ? nullptr : &tables[table]);
@@ -307,8 +338,6 @@ at::Tensor Decoder::Impl::runStep(const at::Tensor& ids, MixedKVCache& cache,
     step->run(x.mutable_data_ptr<float>(), position, rows, cache,
               logits.defined() ? logits.mutable_data_ptr<float>() : nullptr, options.stop);
     chunk.commit();
-    if (logits.defined())
-        scaleLogits(logits);
     return logits;
 }
 
@@ -337,6 +366,10 @@ Decoder::Decoder(std::shared_ptr<const Checkpoint> checkpoint, DecoderOptions op
     if (m_impl->device.is_cpu() && DecodeStep::supports(config()))
         m_impl->step =
             std::make_unique<DecodeStep>(config(), m_impl->weights, m_impl->stepSettings);
+    if (m_impl->device.is_cuda() && CudaStep::supports(config(), m_impl->weights))
+        m_impl->cudaStep = std::make_unique<CudaStep>(
+            config(), m_impl->weights, m_impl->rotaryOfLayer,
+            cudaKernels()->makeStepRunner(m_impl->weights.embedding.data.device()));
 }
 
 Decoder::~Decoder() = default;

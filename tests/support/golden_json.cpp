@@ -1,5 +1,6 @@
 #include "tests/support/golden_json.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -8,7 +9,9 @@ namespace kvscope {
 
 std::string goldenPath(const std::string& relativePath)
 {
-    return (std::filesystem::path(KVSCOPE_TEST_DATA) / relativePath).string();
+    const char* packed = std::getenv("KVSCOPE_TEST_DATA"); // on a machine without the sources
+    return (std::filesystem::path(packed != nullptr ? packed : KVSCOPE_TEST_DATA) / relativePath)
+        .string();
 }
 
 nlohmann::json readGoldenJson(const std::string& relativePath)

@@ -2,11 +2,9 @@
 // where there is no GPU to run them on.
 #include "engine/cache/int8_rows.h"
 #include "engine/kernels/cuda_launches.h"
-#include "engine/kernels/decode_attention.cu"
-#include "engine/kernels/elementwise.cu"
+#include "engine/kernels/cuda_lanes.cuh"
 #include "engine/kernels/elementwise.h"
 #include "engine/kernels/linear.h"
-#include "engine/kernels/weight_product.cu"
 #include "tests/engine/kernels/weight_samples.h"
 #include "tests/support/tensor_compare.h"
 

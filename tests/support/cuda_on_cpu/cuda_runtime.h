@@ -27,6 +27,11 @@ inline float2 make_float2(float x, float y)
     return {x, y};
 }
 
+struct alignas(16) uint4
+{
+    unsigned x, y, z, w;
+};
+
 struct alignas(2) char2
 {
     signed char x, y;

@@ -1,0 +1,103 @@
+#include "engine/base/errors.h"
+#include "engine/kernels/cuda_backend.h"
+#include "engine/model/cuda_step.h"
+#include "engine/model/decoder.h"
+#include "tests/support/golden_json.h"
+#include "tests/support/tensor_compare.h"
+
+#include <ATen/ops/arange.h>
+
+#include <QTest>
+
+#include <random>
+
+using namespace kvscope;
+
+namespace {
+
+std::unique_ptr<Decoder> decoderOn(const std::string& device, const QString& model, CacheType cache)
+{
+    DecoderOptions options;
+    options.device = device;
+    options.computeType = ComputeType::Float32;
+    options.cacheType = cache;
+    return std::make_unique<Decoder>(openCheckpoint(goldenPath(model.toStdString())), options);
+}
+
+at::Tensor randomIds(const Decoder& decoder, std::int64_t length, std::mt19937& random)
+{
+    at::Tensor ids = at::arange(length).view({1, length});
+    std::uniform_int_distribution<std::int64_t> any(0, decoder.config().vocabularySize - 1);
+    for (std::int64_t i = 0; i < length; ++i)
+        ids[0][i] = any(random);
+    return ids;
+}
+
+} // namespace
+
+/// Decode steps on a GPU, whose graph is captured with the second one and again where the cache has
+/// grown, against those on the CPU. Without a GPU each is skipped by name; tst_cuda_step_on_cpu
+/// runs the same kernels then.
+class TestCudaStep : public QObject
+{
+    Q_OBJECT
+private Q_SLOTS:
+    // Before the first tensor: LibTorch settles once on whether CUDA is there.
+    void initTestCase()
+    {
+        try {
+            ensureCudaBackend();
+        } catch (const ArgumentError& error) {
+            m_whyNot = error.what();
+        }
+    }
+    void init()
+    {
+        if (!m_whyNot.isEmpty())
+            QSKIP(qPrintable("CUDA steps were not run: " + m_whyNot));
+    }
+
+    void stepsAreThoseOfTheCpu_data()
+    {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<int>("cache");
+        // scripts/gpu-check packs these files.
+        for (const char* model :
+             {"gptosslite/tiny_b", "gguf/llama_q4_1.gguf", "gguf/llama_kmix.gguf",
+              "hf/families/gemma3", "hf/families/gpt_oss", "hf/families/gpt_oss_mxfp4",
+              "hf/families/olmo2", "hf/families/qwen2_moe"})
+            for (const auto cache : {CacheType::Float32, CacheType::BFloat16, CacheType::Int8})
+                QTest::addRow("%s, cache %d", model, static_cast<int>(cache))
+                    << model << static_cast<int>(cache);
+    }
+    void stepsAreThoseOfTheCpu()
+    {
+        QFETCH(QString, model);
+        QFETCH(int, cache);
+        const auto type = static_cast<CacheType>(cache);
+        const auto gpu = decoderOn("cuda", model, type);
+        const auto cpu = decoderOn("cpu", model, type);
+        MixedKVCache onGpu = gpu->makeCache();
+        MixedKVCache onCpu = cpu->makeCache();
+        std::mt19937 random(5);
+        const at::Tensor prompt = randomIds(*cpu, 60, random);
+        gpu->forward(prompt, &onGpu);
+        cpu->forward(prompt, &onCpu);
+        // What is rounded to 8 bits behind sums in another order may round to the next number.
+        const double tolerance = type == CacheType::Float32 ? 1e-4 : 3e-2;
+        for (int step = 0; step < 12; ++step) {
+            if (step == 6)
+                onGpu.reserve(onGpu.globalCapacity() + 100);
+            const at::Tensor id = randomIds(*cpu, 1, random);
+            const QString worst = compareTensors(gpu->forward(id, &onGpu).cpu(),
+                                                 cpu->forward(id, &onCpu), tolerance, tolerance);
+            QVERIFY2(worst.isEmpty(), qPrintable(QString("step %1: %2").arg(step).arg(worst)));
+        }
+    }
+
+private:
+    QString m_whyNot;
+};
+
+QTEST_GUILESS_MAIN(TestCudaStep)
+#include "tst_cuda_step.moc"
