@@ -128,7 +128,7 @@ PrefillRow measurePrefill(Decoder& decoder, const BenchOptions& options, std::in
             forward.path = KernelPath::Reference;
             forward.logits = LogitPositions::Last;
             forward.stop = context.stop;
-            decoder.forward(ids, nullptr, forward);
+            decoder.forward(ids, nullptr, forward).cpu(); // a GPU has only begun
         });
     return row;
 }

@@ -3,9 +3,11 @@
 #include "engine/kernels/elementwise.h"
 #include "engine/kernels/linear.h"
 
-#include <ATen/ops/from_blob.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/searchsorted.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/sort.h>
 #include <ATen/ops/topk.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -14,25 +16,25 @@
 namespace kvscope {
 namespace {
 
-/// The tokens that visit one expert and their weights there.
-struct Visitors
+/// Visits in the order of their experts, of one expert in the order of the tokens.
+struct Visits
 {
-    std::vector<std::int64_t> rows;
-    std::vector<float> weights;
+    at::Tensor tokens;                 ///< [visits] int64
+    at::Tensor weights;                ///< [visits, 1]
+    std::vector<std::int64_t> offsets; ///< by expert, where its visits begin; then their number
 };
 
-std::vector<Visitors> visitorsByExpert(const Routing& routing, std::size_t numExperts)
+/// All on the device but for the offsets: the one thing of a layer that the host waits for.
+Visits visitsByExpert(const Routing& routing, std::size_t numExperts, at::ScalarType type)
 {
-    std::vector<Visitors> visitors(numExperts);
-    const auto* experts = routing.experts.const_data_ptr<std::int64_t>();
-    const auto* weights = routing.weights.const_data_ptr<float>();
-    const std::int64_t topK = routing.experts.size(1);
-    for (std::int64_t i = 0; i < routing.experts.numel(); ++i) {
-        Visitors& expert = visitors[static_cast<std::size_t>(experts[i])];
-        expert.rows.push_back(i / topK);
-        expert.weights.push_back(weights[i]);
-    }
-    return visitors;
+    const auto [experts, order] = at::sort(routing.experts.flatten(), true, 0, false);
+    const at::Tensor numbers =
+        at::arange(static_cast<std::int64_t>(numExperts) + 1, experts.options());
+    const at::Tensor offsets = at::searchsorted(experts, numbers).cpu();
+    const auto* first = offsets.const_data_ptr<std::int64_t>();
+    return {order.div(routing.experts.size(1), "floor"),
+            routing.weights.flatten().index_select(0, order).unsqueeze(1).to(type),
+            {first, first + offsets.numel()}};
 }
 
 } // namespace
@@ -95,28 +97,25 @@ Routing route(const at::Tensor& x, const MoEWeights& moe, const MoEConfig& confi
         at::topk(at::softmax(logits, -1, at::kFloat), config.numActive);
     const at::Tensor weights =
         config.normalisesWeights ? probabilities.div(probabilities.sum(-1, true)) : probabilities;
-    return {experts.cpu().contiguous(), weights.cpu().contiguous()};
+    return {experts, weights};
 }
 
 at::Tensor mixtureOfExperts(const at::Tensor& x, const MoEWeights& moe, const Routing& routing,
                             Activation activation, const ProductSettings& settings)
 {
     at::Tensor sum = at::zeros_like(x);
-    std::vector<Visitors> visitors = visitorsByExpert(routing, moe.experts.size());
-    for (std::size_t e = 0; e < visitors.size(); ++e) {
-        Visitors& group = visitors[e];
-        if (group.rows.empty())
+    const Visits visits = visitsByExpert(routing, moe.experts.size(), x.scalar_type());
+    for (std::size_t e = 0; e < moe.experts.size(); ++e) {
+        const std::int64_t first = visits.offsets[e];
+        const std::int64_t count = visits.offsets[e + 1] - first;
+        if (count == 0)
             continue;
-        const auto count = static_cast<std::int64_t>(group.rows.size());
+        const at::Tensor weights = visits.weights.narrow(0, first, count);
         if (count == x.size(0)) { // one token, or all of them: nothing to gather
-            const at::Tensor weights =
-                at::from_blob(group.weights.data(), {count, 1}, at::kFloat).to(x.options());
             sum.add_(feedForward(x, moe.experts[e], activation, settings).mul_(weights));
             continue;
         }
-        const at::Tensor rows = at::from_blob(group.rows.data(), {count}, at::kLong).to(x.device());
-        const at::Tensor weights =
-            at::from_blob(group.weights.data(), {count, 1}, at::kFloat).to(x.options());
+        const at::Tensor rows = visits.tokens.narrow(0, first, count);
         const at::Tensor result =
             feedForward(x.index_select(0, rows), moe.experts[e], activation, settings);
         sum.index_add_(0, rows, result.mul_(weights));

@@ -36,8 +36,8 @@ at::Tensor feedForward(const at::Tensor& x, const FeedForwardWeights& weights,
 /// Which experts a token goes to and how much each counts.
 struct Routing
 {
-    at::Tensor experts; ///< [N, topK] int64, on the CPU, highest probability first
-    at::Tensor weights; ///< [N, topK] float32, on the CPU
+    at::Tensor experts; ///< [N, topK] int64, highest probability first
+    at::Tensor weights; ///< [N, topK] float32
 };
 
 /// Softmax over all experts in float32 and the topK largest, which sum to 1 per token where the
