@@ -113,10 +113,10 @@ private:
         const SamplingSettings& sampling = m_request.sampling;
         auto stepStart = Clock::now();
         for (std::int64_t made = 0;;) {
-            const TokenId id = m_sampler.next(logits);
+            const auto [id, nll] = m_sampler.next(logits);
             m_sequence.push_back(id);
             const bool isEnd = contains(m_request.endTokens, id);
-            report(id, negativeLogLikelihood(logits, id), secondsSince(stepStart), isEnd);
+            report(id, nll, secondsSince(stepStart), isEnd);
             stepStart = Clock::now();
             if (isEnd && sampling.stopsAtEndTokens)
                 return FinishReason::EndToken;
@@ -140,7 +140,7 @@ private:
         m_context.add(&id, 1);
         if (m_observer.stepped)
             m_observer.stepped();
-        return logits.reshape({-1}).cpu();
+        return logits.reshape({-1}); // stays where it is: the sampler copies what it needs
     }
 
     void report(TokenId id, double nll, double seconds, bool isEnd)

@@ -1,6 +1,7 @@
 #include "engine/generate/sampler.h"
 
 #include "engine/base/errors.h"
+#include "engine/kernels/cuda_backend.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/argmax.h>
@@ -74,22 +75,60 @@ Sampler::Sampler(const SamplingSettings& settings)
                             ", it must be 1 or more");
 }
 
-std::int64_t Sampler::next(const at::Tensor& logits)
+bool Sampler::isGreedy(float largestLogit) const
 {
-    const double largest = logits.max().item<double>();
-    if (!std::isfinite(largest)) // a NaN anywhere is the largest, too
+    if (!std::isfinite(largestLogit))
         throw EngineError(
             "the model's logits are not finite numbers, so no token can be chosen: its "
             "weights are damaged, or too large for these numbers (--dtype)");
     // So small a temperature that the division overflows leaves one token, too.
-    const bool isGreedy =
-        m_settings.temperature <= 0.0 ||
-        std::abs(largest) / m_settings.temperature > std::numeric_limits<float>::max();
-    if (isGreedy)
-        return at::argmax(logits).item<std::int64_t>();
-    const Nucleus kept = nucleus(logits, m_settings.temperature, m_settings.topP);
-    return kept.ids[drawIndex(kept.probabilities, logits.numel(), m_generator)]
-        .item<std::int64_t>();
+    return m_settings.temperature <= 0.0 ||
+           std::abs(static_cast<double>(largestLogit)) / m_settings.temperature >
+               std::numeric_limits<float>::max();
+}
+
+SampledToken Sampler::next(const at::Tensor& logits)
+{
+    if (logits.is_cuda()) {
+        TopLogits top;
+        const double temperature = m_settings.temperature > 0.0 ? m_settings.temperature : 1.0;
+        cudaKernels()->topLogits(logits, temperature, top);
+        if (const auto token = next(top, logits.numel()))
+            return *token;
+    }
+    const at::Tensor onCpu = logits.cpu();
+    const auto scored = [&](std::int64_t id) {
+        return SampledToken{id, negativeLogLikelihood(onCpu, id)};
+    };
+    if (isGreedy(onCpu.max().item<float>())) // a NaN anywhere is the largest, too
+        return scored(at::argmax(onCpu).item<std::int64_t>());
+    const Nucleus kept = nucleus(onCpu, m_settings.temperature, m_settings.topP);
+    return scored(
+        kept.ids[drawIndex(kept.probabilities, onCpu.numel(), m_generator)].item<std::int64_t>());
+}
+
+std::optional<SampledToken> Sampler::next(const TopLogits& top, std::int64_t numTokens)
+{
+    // Where any is NaN the sum is, but not the largest.
+    const bool isGreedyNow =
+        isGreedy(std::isnan(top.logSumExp) ? std::numeric_limits<float>::quiet_NaN() : top.largest);
+    if (top.count == 0)
+        return std::nullopt;
+    const auto scored = [&](std::int64_t index) {
+        return SampledToken{top.ids[index], top.logSumExp - static_cast<double>(top.logits[index])};
+    };
+    if (isGreedyNow)
+        return scored(0);
+    at::Tensor probabilities = at::empty({top.count}, at::kFloat);
+    auto* to = probabilities.mutable_data_ptr<float>();
+    const auto temperature = static_cast<float>(m_settings.temperature);
+    for (int i = 0; i < top.count; ++i)
+        to[i] = std::exp((top.logits[i] - top.largest) / temperature) / top.sumAtTemperature;
+    const std::int64_t kept = keptCount(probabilities, m_settings.topP);
+    if (kept == top.count && top.count < numTokens)
+        return std::nullopt; // more may follow
+    probabilities = probabilities.narrow(0, 0, kept);
+    return scored(drawIndex(probabilities.div(probabilities.sum()), numTokens, m_generator));
 }
 
 double negativeLogLikelihood(const at::Tensor& logits, std::int64_t id)

@@ -1,11 +1,13 @@
 #pragma once
 
 #include "engine/generate/generation.h"
+#include "engine/kernels/top_logits_launch.h"
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 
 namespace kvscope {
 
@@ -28,6 +30,12 @@ Nucleus nucleus(const at::Tensor& logits, double temperature, double topP);
 std::int64_t drawIndex(const at::Tensor& probabilities, std::int64_t numEntries,
                        at::Generator& generator);
 
+struct SampledToken
+{
+    std::int64_t id;
+    double nll; ///< -log of its probability at temperature 1, in nats
+};
+
 /// Chooses tokens by the settings, with LibTorch's CPU generator seeded once: the same draws as
 /// torch.multinomial(sorted, 1) after torch.manual_seed(seed).
 class Sampler
@@ -37,10 +45,18 @@ public:
     /// than one token
     explicit Sampler(const SamplingSettings& settings);
 
-    /// \param logits  [V] float32 on the CPU
-    std::int64_t next(const at::Tensor& logits);
+    /// \param logits  [V] float32; on CUDA, whose kernel for it then finds the most probable
+    /// tokens,
+    ///                so that the logits stay there but for draws from more than kMostTopLogits
+    /// \throws EngineError where a logit is not a number or infinite
+    SampledToken next(const at::Tensor& logits);
+    /// The same of what that kernel found; nothing, and nothing drawn, where it is not enough.
+    /// \param numTokens  V
+    std::optional<SampledToken> next(const TopLogits& top, std::int64_t numTokens);
 
 private:
+    bool isGreedy(float largestLogit) const;
+
     SamplingSettings m_settings;
     at::Generator m_generator;
 };

@@ -3,6 +3,7 @@
 #include "engine/checkpoint/model_config.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/step_runner.h"
+#include "engine/kernels/top_logits_launch.h"
 #include "engine/kernels/weight_matrix.h"
 
 #include <ATen/core/Tensor.h>
@@ -34,6 +35,8 @@ struct CudaKernels
     void (*rotate)(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
                    RotaryPairing pairing);
     at::Tensor (*gated)(const at::Tensor& gate, const at::Tensor& up, Activation activation);
+    /// See top_logits_launch.h. Waits for the result. \param logits  [V] contiguous float32
+    void (*topLogits)(const at::Tensor& logits, double temperature, TopLogits& result);
     /// As makeCudaStepRunner() of step_runner_cuda.h.
     std::unique_ptr<StepRunner> (*makeStepRunner)(c10::Device device);
 };

@@ -68,7 +68,8 @@ __device__ inline float warpMax(float x)
     return x;
 }
 
-__device__ inline float warpSum(float x)
+template <typename Number>
+__device__ Number warpSum(Number x)
 {
     for (int offset = kWarpLanes / 2; offset > 0; offset /= 2)
         x += __shfl_xor_sync(kAllLanes, x, offset);
@@ -76,16 +77,16 @@ __device__ inline float warpSum(float x)
 }
 
 /// The sum over the block's threads, known to all of them. Every thread must call.
-template <int Threads>
-__device__ float blockSum(float x)
+template <int Threads, typename Number>
+__device__ Number blockSum(Number x)
 {
-    __shared__ float ofWarps[Threads / kWarpLanes];
-    const float ofWarp = warpSum(x);
+    __shared__ Number ofWarps[Threads / kWarpLanes];
+    const Number ofWarp = warpSum(x);
     __syncthreads(); // all have read the sum before
     if (threadIdx.x % kWarpLanes == 0)
         ofWarps[threadIdx.x / kWarpLanes] = ofWarp;
     __syncthreads();
-    float sum = 0.0F;
+    Number sum = 0;
     for (int warp = 0; warp < Threads / kWarpLanes; ++warp)
         sum += ofWarps[warp];
     return sum;

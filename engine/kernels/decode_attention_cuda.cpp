@@ -5,6 +5,7 @@
 #include "engine/kernels/cuda_launches.h"
 #include "engine/kernels/elementwise_cuda.h"
 #include "engine/kernels/step_runner_cuda.h"
+#include "engine/kernels/top_logits_cuda.h"
 #include "engine/kernels/weight_product_cuda.h"
 
 #include <ATen/core/Tensor.h>
@@ -48,9 +49,9 @@ int deviceCount()
     return c10::cuda::device_count();
 }
 
-constexpr CudaKernels kKernels{sizeof(CudaKernels), deviceCount,       decodeAttention,
-                               weightProductOnCuda, rmsNormOnCuda,     rotateOnCuda,
-                               gatedOnCuda,         makeCudaStepRunner};
+constexpr CudaKernels kKernels{sizeof(CudaKernels), deviceCount,     decodeAttention,
+                               weightProductOnCuda, rmsNormOnCuda,   rotateOnCuda,
+                               gatedOnCuda,         topLogitsOnCuda, makeCudaStepRunner};
 
 } // namespace
 

@@ -72,9 +72,9 @@ struct ChooseExpertsLaunch
     int numActive;
     bool normalises;         ///< the chosen ones' probabilities are made to sum to 1
     const float* sharedGate; ///< a logit: shared experts count its sigmoid; null: 1
-    int numShared; ///< at most kStepMostShared
-    int* experts;   ///< [numActive], highest probability first
-    float* weights; ///< [numActive + numShared]
+    int numShared;           ///< at most kStepMostShared
+    int* experts;            ///< [numActive], highest probability first
+    float* weights;          ///< [numActive + numShared]
 };
 
 /// residual += scale * norm(sum of weighted parts).

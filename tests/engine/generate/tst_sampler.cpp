@@ -71,7 +71,7 @@ private Q_SLOTS:
         SamplingSettings settings;
         settings.temperature = temperature;
         Sampler sampler(settings);
-        QVERIFY_EXCEPTION_THROWN(sampler.next(logits), EngineError);
+        QVERIFY_EXCEPTION_THROWN(sampler.next(logits).id, EngineError);
     }
 
     void aTinyTemperatureIsGreedy()
@@ -80,7 +80,7 @@ private Q_SLOTS:
         logits[17] = 3.0F;
         SamplingSettings settings;
         settings.temperature = 1e-40;
-        QCOMPARE(Sampler(settings).next(logits), 17);
+        QCOMPARE(Sampler(settings).next(logits).id, 17);
     }
 
     void drawsAreTorchMultinomial()
@@ -127,7 +127,7 @@ private Q_SLOTS:
         at::Tensor logits = at::zeros({50}, at::kFloat);
         logits[31] = 2.0;
         for (int i = 0; i < 5; ++i)
-            QCOMPARE(sampler.next(logits), 31);
+            QCOMPARE(sampler.next(logits).id, 31);
     }
 
     void theSameSeedGivesTheSameTokens()
@@ -142,9 +142,9 @@ private Q_SLOTS:
         const at::Tensor logits = at::zeros({300}, at::kFloat);
         bool differs = false;
         for (int i = 0; i < 20; ++i) {
-            const auto id = first.next(logits);
-            QCOMPARE(second.next(logits), id);
-            differs = differs || other.next(logits) != id;
+            const auto id = first.next(logits).id;
+            QCOMPARE(second.next(logits).id, id);
+            differs = differs || other.next(logits).id != id;
         }
         QVERIFY(differs);
     }

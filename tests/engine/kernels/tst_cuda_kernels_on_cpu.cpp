@@ -1,8 +1,8 @@
 // The CUDA kernels themselves, compiled for the CPU (tests/support/cuda_on_cpu): what they compute,
 // where there is no GPU to run them on.
 #include "engine/cache/int8_rows.h"
-#include "engine/kernels/cuda_launches.h"
 #include "engine/kernels/cuda_lanes.cuh"
+#include "engine/kernels/cuda_launches.h"
 #include "engine/kernels/elementwise.h"
 #include "engine/kernels/linear.h"
 #include "tests/engine/kernels/weight_samples.h"

@@ -73,6 +73,13 @@ Value __shfl_xor_sync(unsigned /*mask*/, Value value, int laneMask)
     return value;
 }
 
+inline int atomicAdd(int* to, int number)
+{
+    const int before = *to;
+    *to += number;
+    return before;
+}
+
 struct cudaLaunchConfig_t
 {
     dim3 gridDim;

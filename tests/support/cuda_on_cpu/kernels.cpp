@@ -4,4 +4,5 @@
 #include "engine/kernels/step_launch.cpp"
 #include "engine/kernels/step_layer.cu"
 #include "engine/kernels/step_product.cu"
+#include "engine/kernels/top_logits.cu"
 #include "engine/kernels/weight_product.cu"
