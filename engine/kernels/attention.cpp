@@ -3,6 +3,7 @@
 #include "engine/cache/int8_rows.h"
 #include "engine/kernels/attention_blocks.h"
 #include "engine/kernels/attention_cpu.h"
+#include "engine/kernels/attention_flash.h"
 #include "engine/kernels/cpu_features.h"
 #include "engine/kernels/cuda_backend.h"
 
@@ -109,6 +110,8 @@ at::Tensor attention(const at::Tensor& q, const KVView& view, std::int64_t first
     if (const auto* kernels = cudaKernels();
         kernels != nullptr && fitsDecodeKernel(q, view, settings))
         return kernels->decodeAttention(q, view, firstQueryPosition, settings);
+    if (q.is_cuda() && fitsFlashAttention(q, view, firstQueryPosition, settings))
+        return attentionThroughFlash(q, view, firstQueryPosition, settings, flashAttentionOnCuda);
     return attentionInBlocks(q, view, firstQueryPosition, settings);
 }
 

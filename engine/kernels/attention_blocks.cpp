@@ -6,10 +6,7 @@
 
 namespace kvscope {
 
-namespace {
-
-/// The positions [begin, end) of a view, without a copy.
-KVView sliced(const KVView& view, std::int64_t begin, std::int64_t end)
+KVView slicedView(const KVView& view, std::int64_t begin, std::int64_t end)
 {
     KVView result;
     for (std::size_t i = 0; i < view.numSegments; ++i) {
@@ -25,8 +22,6 @@ KVView sliced(const KVView& view, std::int64_t begin, std::int64_t end)
     return result;
 }
 
-} // namespace
-
 at::Tensor attentionInBlocks(const at::Tensor& q, const KVView& view,
                              std::int64_t firstQueryPosition, const AttentionSettings& settings,
                              std::int64_t scoreBytes)
@@ -40,7 +35,7 @@ at::Tensor attentionInBlocks(const at::Tensor& q, const KVView& view,
         const auto count = std::min(blockTokens, numTokens - t);
         const auto first = firstQueryPosition + t;
         const auto begin = settings.window > 0 ? first - settings.window + 1 : view.firstPosition();
-        const auto visible = sliced(view, begin, first + count);
+        const auto visible = slicedView(view, begin, first + count);
         out.narrow(1, t, count)
             .copy_(attentionReference(q.narrow(1, t, count), visible, first, settings));
     }

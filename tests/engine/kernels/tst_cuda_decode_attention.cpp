@@ -14,8 +14,8 @@
 
 using namespace kvscope;
 
-/// The CUDA decode kernel against the reference on the CPU. Without a GPU each comparison is
-/// skipped by name.
+/// attention() on CUDA, the decode kernel and what longer chunks go through, against the reference
+/// on the CPU. Without a GPU each comparison is skipped by name.
 class TestCudaDecodeAttention : public QObject
 {
     Q_OBJECT
@@ -25,6 +25,8 @@ private Q_SLOTS:
     void equalsReference_data();
     void equalsReference();
     void longerChunksGoThroughTheBlocks();
+    void longerChunksOfHalfNumbersGoThroughFlash_data();
+    void longerChunksOfHalfNumbersGoThroughFlash();
 
 private:
     QString m_whyNot; ///< why there is no GPU to test on; empty where there is
@@ -142,6 +144,78 @@ void TestCudaDecodeAttention::longerChunksGoThroughTheBlocks()
     const auto difference =
         compareTensors(got, attentionReference(q, view, 30, settings), 1e-5, 1e-5);
     QVERIFY2(difference.isEmpty(), qPrintable(difference));
+}
+
+// A ring in two pieces and the chunk, or one run; tiles of the library are 64 to 256 rows and keys.
+void TestCudaDecodeAttention::longerChunksOfHalfNumbersGoThroughFlash_data()
+{
+    QTest::addColumn<int>("numTokens");
+    QTest::addColumn<int>("numBefore");
+    QTest::addColumn<int>("group");
+    QTest::addColumn<int>("headDim");
+    QTest::addColumn<int>("window");
+    QTest::addColumn<bool>("hasSinks");
+    QTest::newRow("two tokens") << 2 << 0 << 1 << 64 << 0 << false;
+    QTest::newRow("two tokens over a long history") << 2 << 5000 << 4 << 64 << 0 << true;
+    QTest::newRow("prompt") << 300 << 0 << 2 << 96 << 0 << true;
+    QTest::newRow("chunk over history") << 200 << 1000 << 8 << 128 << 0 << true;
+    QTest::newRow("window") << 200 << 127 << 2 << 96 << 128 << true;
+    QTest::newRow("window over a history that it leaves") << 100 << 600 << 2 << 64 << 128 << true;
+    QTest::newRow("window of one") << 70 << 20 << 2 << 64 << 1 << true;
+    QTest::newRow("window longer than all") << 70 << 20 << 2 << 64 << 5000 << true;
+    QTest::newRow("largest head") << 70 << 130 << 16 << 256 << 0 << true;
+    QTest::newRow("smallest head") << 70 << 130 << 3 << 8 << 50 << true;
+    QTest::newRow("head that is left to the blocks") << 70 << 130 << 3 << 20 << 50 << true;
+}
+
+void TestCudaDecodeAttention::longerChunksOfHalfNumbersGoThroughFlash()
+{
+    if (!m_whyNot.isEmpty())
+        QSKIP(qPrintable("CUDA flash attention was not run: " + m_whyNot));
+    QFETCH(int, numTokens);
+    QFETCH(int, numBefore);
+    QFETCH(int, group);
+    QFETCH(int, headDim);
+    QFETCH(int, window);
+    QFETCH(bool, hasSinks);
+    constexpr int kNumKvHeads = 2;
+    const std::pair<at::ScalarType, at::ScalarType> types[] = {{at::kBFloat16, at::kBFloat16},
+                                                               {at::kHalf, at::kHalf},
+                                                               {at::kBFloat16, at::kChar},
+                                                               {at::kHalf, at::kFloat}};
+    for (const auto& [dtype, cacheType] : types) {
+        AttentionSettings settings;
+        settings.scale = 1.0 / std::sqrt(headDim);
+        settings.window = window;
+        if (hasSinks) {
+            settings.sinks = at::randn({kNumKvHeads * group}) * 3;
+            settings.sinks[0] = 15.0;
+        }
+        auto onDevice = settings;
+        if (hasSinks)
+            onDevice.sinks = settings.sinks.to(at::kCUDA);
+        KVView onCpu;
+        KVView onCuda;
+        std::int64_t position = 100;
+        for (const std::int64_t length : {numBefore / 3, numBefore - numBefore / 3, numTokens}) {
+            const auto random = [&] {
+                const auto rows = at::randn({2, kNumKvHeads, length, headDim});
+                return cacheType == at::kChar ? quantizedRows(rows) : rows.to(cacheType);
+            };
+            const KVSegment segment{random(), random(), position};
+            onCpu.add(segment);
+            onCuda.add({segment.keys.to(at::kCUDA), segment.values.to(at::kCUDA), position});
+            position += length;
+        }
+        const auto first = position - numTokens;
+        const auto q = at::randn({2, numTokens, kNumKvHeads * group, headDim}).to(dtype);
+        const auto want = attentionReference(q.to(at::kDouble), onCpu, first, settings);
+        const auto got = attention(q.to(at::kCUDA), onCuda, first, onDevice).cpu();
+        // Weights and values are rounded to q's type, and the output twice where there are sinks.
+        const double rounding = dtype == at::kHalf ? 2e-3 : 1.6e-2;
+        const auto difference = compareTensors(got, want, rounding, rounding);
+        QVERIFY2(difference.isEmpty(), qPrintable(difference));
+    }
 }
 
 QTEST_GUILESS_MAIN(TestCudaDecodeAttention)
