@@ -102,7 +102,7 @@ void LabPlanForm::buildLosses()
     positions->addChoice("second", tr("Compared with"), {none()}, true);
     positions->addChoice("cache", tr("Cache compared with"),
                          {none(), QStringLiteral("float32"), QStringLiteral("bfloat16"),
-                          QStringLiteral("float16"), QStringLiteral("int8")},
+                          QStringLiteral("float16"), QStringLiteral("int8"), QStringLiteral("fp8")},
                          false);
     positions->addCheck("whole", tr("Rotated for the whole length"),
                         tr("A rotation that follows the length is made for all of it at once"));

@@ -65,7 +65,8 @@ OpenOptions::OpenOptions(QWidget* parent)
     for (QComboBox* box : {m_dtype, m_cacheDtype})
         for (const char* name : {"auto", "float32", "bfloat16", "float16"})
             box->addItem(QString::fromLatin1(name), QString::fromLatin1(name));
-    m_cacheDtype->addItem(QStringLiteral("int8"), QStringLiteral("int8"));
+    for (const QString& name : {QStringLiteral("int8"), QStringLiteral("fp8")})
+        m_cacheDtype->addItem(name, name);
     setDevices({{"cpu", "this machine", std::nullopt, {}}});
     for (QComboBox* box : {m_device, m_dtype, m_cacheDtype})
         connect(box, &QComboBox::currentIndexChanged, this, [this] {

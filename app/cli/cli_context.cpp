@@ -3,7 +3,7 @@
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/base/utf8.h"
-#include "engine/cache/int8_rows.h"
+#include "engine/cache/scaled_rows.h"
 #include "engine/lab/presets.h"
 #include "engine/model/decoder_types.h"
 #include "engine/model/rotary_override.h"
@@ -75,8 +75,8 @@ void addCommonOptions(CLI::App& command, CommonOptions& options, ModelArgument m
         ->capture_default_str();
     command
         .add_option("--cache-dtype", options.cacheDtype,
-                    "keys and values: auto, float32, bfloat16, float16, int8")
-        ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16", "int8"}))
+                    "keys and values: auto, float32, bfloat16, float16, int8, fp8")
+        ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16", "int8", "fp8"}))
         ->capture_default_str();
     command.add_option("--threads", options.threads, "processor threads (default: one per core)")
         ->check(CLI::Range(1, 1024));

@@ -43,7 +43,8 @@ Json cacheJson(const ModelConfig& config, const CacheNumbers& numbers,
              {{"float32", bytesAt(4)},
               {"bfloat16", bytesAt(2)},
               {"float16", bytesAt(2)},
-              {"int8", bytesAt(cacheNumbersOf("int8"))}}}};
+              {"int8", bytesAt(cacheNumbersOf("int8"))},
+              {"fp8", bytesAt(cacheNumbersOf("fp8"))}}}};
 }
 
 Json layersJson(const ModelConfig& config, const CacheNumbers& numbers)

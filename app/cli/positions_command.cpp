@@ -209,9 +209,10 @@ void addPositionsCommand(CLI::App& app, CliContext& context)
         ->allow_extra_args(false);
     command->remove_option(command->get_option("--cache-dtype"));
     command
-        ->add_option("--cache-dtype", arguments->cacheDtypes,
-                     "keys and values: auto, float32, bfloat16, float16, int8; twice: side by side")
-        ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16", "int8"}))
+        ->add_option(
+            "--cache-dtype", arguments->cacheDtypes,
+            "keys and values: auto, float32, bfloat16, float16, int8, fp8; twice: side by side")
+        ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16", "int8", "fp8"}))
         ->allow_extra_args(false);
     addLabTextOptions(*command, arguments->text);
     addChunkOption(*command, arguments->options.chunkTokens, "one shot");

@@ -34,13 +34,13 @@ struct CacheNumbers
     bool operator==(const CacheNumbers&) const = default;
 
     std::int64_t elementBytes;
-    std::int64_t scaleBytes; ///< beside each head's numbers, in int8; 0: none
+    std::int64_t scaleBytes; ///< beside each head's numbers, in int8 and fp8; 0: none
 };
 
-/// Of "float32", "bfloat16", "float16" or "int8".
+/// Of "float32", "bfloat16", "float16", "int8" or "fp8".
 constexpr CacheNumbers cacheNumbersOf(std::string_view dtype)
 {
-    if (dtype == "int8")
+    if (dtype == "int8" || dtype == "fp8")
         return {1, 4};
     return dtype == "float32" ? 4 : 2;
 }

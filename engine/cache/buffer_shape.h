@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/cache/int8_rows.h"
+#include "engine/cache/scaled_rows.h"
 
 #include <ATen/core/Tensor.h>
 

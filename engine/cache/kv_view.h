@@ -8,9 +8,9 @@
 
 namespace kvscope {
 
-/// Keys and values of consecutive positions, both [B, Hkv, S, D], or in int8 [B, Hkv, S, D + 4] as
-/// int8_rows.h has it; the last dimension is contiguous, the others may be strided. Keys carry
-/// their rotation.
+/// Keys and values of consecutive positions, both [B, Hkv, S, D], or in int8 and fp8 [B, Hkv, S, D
+/// + 4] as scaled_rows.h has it; the last dimension is contiguous, the others may be strided. Keys
+/// carry their rotation.
 struct KVSegment
 {
     at::Tensor keys;

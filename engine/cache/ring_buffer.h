@@ -14,11 +14,11 @@ namespace kvscope {
 /// back to.
 ///
 /// Position p lives in slot p % capacity with capacity = window + slack, so memory stops growing at
-/// 2 * B * Hkv * capacity * D * sizeof(dtype) bytes (int8: rows of D + 4, see int8_rows.h). A ring
-/// of more than 4,096 slots starts with those and grows as it fills, by grownCapacity(), until it
-/// first wraps. A chunk is staged beside the ring and written over the oldest positions when it is
-/// committed, since its own first queries still look at those. Owned by the engine thread; not
-/// thread-safe. Move-only: fork() makes an independent copy. Source: GPT-OSS-Lite
+/// 2 * B * Hkv * capacity * D * sizeof(dtype) bytes (int8, fp8: rows of D + 4, see scaled_rows.h).
+/// A ring of more than 4,096 slots starts with those and grows as it fills, by grownCapacity(),
+/// until it first wraps. A chunk is staged beside the ring and written over the oldest positions
+/// when it is committed, since its own first queries still look at those. Owned by the engine
+/// thread; not thread-safe. Move-only: fork() makes an independent copy. Source: GPT-OSS-Lite
 /// inference/generate.py, MixedKVCache, windowed layers.
 class RingBuffer
 {

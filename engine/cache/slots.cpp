@@ -1,6 +1,6 @@
 #include "engine/cache/slots.h"
 
-#include "engine/cache/int8_rows.h"
+#include "engine/cache/scaled_rows.h"
 
 #include <c10/core/TensorImpl.h>
 
@@ -15,7 +15,8 @@ namespace {
 // Up to here one thread is done by hand before copy_ has found its kernel (about 1 us); beyond,
 // copy_ has vectors and all threads.
 constexpr std::int64_t kMostBytesMovedByHand = 64 * 1024;
-constexpr std::int64_t kMostElementsRoundedByHand = 4096; // bfloat16; int8 has no other way here
+constexpr std::int64_t kMostElementsRoundedByHand =
+    4096; // bfloat16; eight bits have no other way here
 
 /// Calls copyRow(to, source) with the first bytes of D elements, for every head and position.
 template <typename CopyRow>
@@ -66,9 +67,9 @@ bool wroteByHand(const at::Tensor& buffer, std::int64_t slot, const at::Tensor& 
         each([bytes = static_cast<std::size_t>(row * itemSize)](auto* to, const auto* source) {
             std::memcpy(to, source, bytes);
         });
-    else if (type == at::kChar && chunk.scalar_type() == at::kFloat)
-        each([headDim](auto* to, const auto* source) {
-            quantizeRow(to, reinterpret_cast<const float*>(source), headDim);
+    else if (hasScales(type) && chunk.scalar_type() == at::kFloat)
+        each([headDim, type](auto* to, const auto* source) {
+            quantizeRow(to, reinterpret_cast<const float*>(source), headDim, type);
         });
     else if (type == at::kBFloat16 && chunk.scalar_type() == at::kFloat &&
              elements <= kMostElementsRoundedByHand)
@@ -97,8 +98,9 @@ void writeSlots(const at::Tensor& buffer, std::int64_t slot, const at::Tensor& c
     if (wroteByHand(buffer, slot, chunk, from, length))
         return;
     const at::Tensor part = length == chunk.size(2) ? chunk : chunk.narrow(2, from, length);
-    const bool quantizes = buffer.scalar_type() == at::kChar && chunk.scalar_type() != at::kChar;
-    slotsOf(buffer, slot, length).copy_(quantizes ? quantizedRows(part) : part);
+    const auto type = buffer.scalar_type();
+    const bool quantizes = hasScales(type) && chunk.scalar_type() != type;
+    slotsOf(buffer, slot, length).copy_(quantizes ? quantizedRows(part, type) : part);
 }
 
 } // namespace kvscope

@@ -17,7 +17,7 @@ namespace kvscope {
 at::Tensor slotsOf(const at::Tensor& buffer, std::int64_t slot, std::int64_t length);
 
 /// Copies positions [from, from + length) of a chunk [B, Hkv, T, D] into the slots from `slot` on,
-/// converting to the buffer's dtype; numbers into an int8 buffer as int8_rows.h has it.
+/// converting to the buffer's dtype; numbers into a buffer of eight bits as scaled_rows.h has it.
 /// \pre the slots and positions exist; the buffer is contiguous, the chunk in its last dimension.
 void writeSlots(const at::Tensor& buffer, std::int64_t slot, const at::Tensor& chunk,
                 std::int64_t from, std::int64_t length);

@@ -1,11 +1,12 @@
 #include "engine/kernels/attention.h"
 
-#include "engine/cache/int8_rows.h"
+#include "engine/cache/scaled_rows.h"
 #include "engine/kernels/attention_blocks.h"
 #include "engine/kernels/attention_cpu.h"
 #include "engine/kernels/attention_flash.h"
 #include "engine/kernels/cpu_features.h"
 #include "engine/kernels/cuda_backend.h"
+#include "engine/kernels/decode_attention_launch.h"
 
 namespace kvscope {
 
@@ -61,26 +62,27 @@ void checkCall(const at::Tensor& q, const KVView& view, std::int64_t firstQueryP
     }
 }
 
-/// Whether every row begins where pairs of numbers, or the scales of int8, can be read at once.
+/// Whether every row begins where pairs of numbers, or the scales of int8 and fp8, can be read at
+/// once.
 bool isEvenlyLaidOut(const at::Tensor& tensor)
 {
-    const std::int64_t elements = tensor.scalar_type() == at::kChar ? kScaleBytes : 2;
+    const std::int64_t elements = hasScales(tensor.scalar_type()) ? kScaleBytes : 2;
     const auto bytes = static_cast<std::uintptr_t>(elements * tensor.element_size());
     return tensor.stride(0) % elements == 0 && tensor.stride(1) % elements == 0 &&
            tensor.stride(2) % elements == 0 &&
            reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % bytes == 0;
 }
 
-/// The limits of engine/kernels/decode_attention.h.
+/// The limits of engine/kernels/decode_attention_launch.h.
 bool fitsDecodeKernel(const at::Tensor& q, const KVView& view, const AttentionSettings& settings)
 {
     const auto group = q.size(2) / view.segments[0].keys.size(1);
-    if (settings.softCap > 0.0 || !q.is_cuda() || q.size(1) != 1 || group > 16 || q.size(3) > 256 ||
-        q.size(3) % 2 != 0)
+    if (settings.softCap > 0.0 || !q.is_cuda() || q.size(1) != 1 || group > kDecodeMaxGroup ||
+        q.size(3) > kDecodeMaxHeadDim || q.size(3) % 2 != 0)
         return false;
     for (std::size_t i = 0; i < view.numSegments; ++i) {
         const auto& segment = view.segments[i];
-        if ((segment.keys.scalar_type() == at::kChar && q.size(3) % kScaleBytes != 0) ||
+        if ((hasScales(segment.keys.scalar_type()) && q.size(3) % kScaleBytes != 0) ||
             segment.keys.scalar_type() != view.segments[0].keys.scalar_type() ||
             !isEvenlyLaidOut(segment.keys) || !isEvenlyLaidOut(segment.values))
             return false;

@@ -31,12 +31,12 @@ struct AttentionSettings
 /// CPU: tiles of keys, float32 sums and no score matrix kept; heads, query blocks and (for few
 /// queries) parts of the cache go to different threads and are merged by log-sum-exp; keys outside
 /// a window are not read. CUDA, after ensureCudaBackend(): one token goes to the kernel of
-/// decode_attention.h, longer chunks of float16 and bfloat16 to LibTorch's flash attention
+/// decode_attention_launch.h, longer chunks of float16 and bfloat16 to LibTorch's flash attention
 /// (attention_flash.h, not run on a GPU so far); float32, which is the exact path, soft caps and
 /// other head sizes go through plain operations in blocks of queries.
 /// \param q  [B, T, H, D] contiguous; float32 on the CPU, the compute dtype on CUDA.
-/// \param view  keys and values float32, bfloat16, float16 or int8 (engine/cache/int8_rows.h).
-/// \returns [B, T, H, D], dtype of q.
+/// \param view  keys and values float32, bfloat16, float16, int8 or fp8
+/// (engine/cache/scaled_rows.h). \returns [B, T, H, D], dtype of q.
 at::Tensor attention(const at::Tensor& q, const KVView& view, std::int64_t firstQueryPosition,
                      const AttentionSettings& settings);
 

@@ -20,9 +20,12 @@ KVType storageOf(const at::Tensor& tensor)
         return KVType::Float16;
     case at::kChar:
         return KVType::Int8;
+    case at::kFloat8_e4m3fn:
+        return KVType::Fp8;
     default:
         TORCH_CHECK(false,
-                    "attention: keys and values must be float32, bfloat16, float16 or int8, not ",
+                    "attention: keys and values must be float32, bfloat16, float16, int8 or fp8, "
+                    "not ",
                     tensor.scalar_type());
     }
 }

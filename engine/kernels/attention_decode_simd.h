@@ -257,11 +257,11 @@ void decodeBlock(const DecodeBlock& block)
         forRowGroups(block.numRows,
                      [&]<int Rows>(int row) { scoreRows<Rows>(block, row, q, keys, scores); });
     });
-    if (block.keys.type == KVType::Int8)
+    if (block.keys.hasScales())
         multiplyByScales(block, block.keys, scores);
     for (int row = 0; row < block.numRows; ++row)
         softmaxRow(block, row, scores + row * DecodeBlock::kMaxKeys);
-    if (block.values.type == KVType::Int8)
+    if (block.values.hasScales())
         multiplyByScales(block, block.values, scores);
     withElements(block.values, [&](const auto* values) {
         forRowGroups(block.numRows,

@@ -1,6 +1,6 @@
 #include "engine/kernels/attention_flash.h"
 
-#include "engine/cache/int8_rows.h"
+#include "engine/cache/scaled_rows.h"
 #include "engine/kernels/attention_blocks.h"
 
 #include <ATen/TensorOperators.h>

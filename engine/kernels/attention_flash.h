@@ -38,8 +38,8 @@ bool fitsFlashAttention(const at::Tensor& q, const KVView& view, std::int64_t fi
                         const AttentionSettings& settings);
 
 /// attention() by a flash operation. The positions that any query sees are joined to one run (a
-/// view of one segment of q's dtype is used where it lies; int8 becomes numbers of q's dtype), and
-/// the sink is taken off afterwards: out * sigmoid(lse - sink).
+/// view of one segment of q's dtype is used where it lies; int8 and fp8 become numbers of q's
+/// dtype), and the sink is taken off afterwards: out * sigmoid(lse - sink).
 at::Tensor attentionThroughFlash(const at::Tensor& q, const KVView& view,
                                  std::int64_t firstQueryPosition, const AttentionSettings& settings,
                                  FlashOperation flash);

@@ -168,7 +168,7 @@ void toFloat(KVRows rows, int numRows, std::int64_t headDim, float* out, std::in
                 store(to + d, load(from + d));
             for (; d < outStride; d += kLanes)
                 store(to + d, d < headDim ? loadPart(from + d, headDim - d) : Lanes{});
-            if (rows.type == KVType::Int8) {
+            if (rows.hasScales()) {
                 const float scale = scaleOf(rows, i, headDim);
                 for (d = 0; d < headDim; ++d) // what lies beyond stays 0, also times NaN
                     to[d] *= scale;

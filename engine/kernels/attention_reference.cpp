@@ -1,4 +1,4 @@
-#include "engine/cache/int8_rows.h"
+#include "engine/cache/scaled_rows.h"
 #include "engine/kernels/attention.h"
 
 #include <ATen/TensorOperators.h>

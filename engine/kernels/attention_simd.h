@@ -5,8 +5,8 @@
 
 namespace kvscope {
 
-/// How keys and values are stored; Int8 as engine/cache/int8_rows.h has it.
-enum class KVType : std::uint8_t { Float32, BFloat16, Float16, Int8 };
+/// How keys and values are stored; Int8 and Fp8 as engine/cache/scaled_rows.h has them.
+enum class KVType : std::uint8_t { Float32, BFloat16, Float16, Int8, Fp8 };
 
 /// Keys (or values) of some consecutive positions of one head.
 struct KVRows
@@ -15,10 +15,8 @@ struct KVRows
     std::int64_t stride = 0;         ///< elements from one position to the next
     KVType type = KVType::Float32;
 
-    std::int64_t elementBytes() const
-    {
-        return type == KVType::Float32 ? 4 : type == KVType::Int8 ? 1 : 2;
-    }
+    std::int64_t elementBytes() const { return type == KVType::Float32 ? 4 : hasScales() ? 1 : 2; }
+    bool hasScales() const { return type == KVType::Int8 || type == KVType::Fp8; }
     KVRows from(std::int64_t position) const
     {
         return {data + position * stride * elementBytes(), stride, type};

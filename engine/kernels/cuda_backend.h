@@ -22,7 +22,7 @@ struct CudaKernels
     std::size_t size;
     /// Devices that can be used; 0 where the driver reports an error.
     int (*deviceCount)();
-    /// attention() for one token; see decode_attention.h for its limits, which the caller has
+    /// attention() for one token; see decode_attention_launch.h for its limits, which the caller has
     /// checked.
     at::Tensor (*decodeAttention)(const at::Tensor& q, const KVView& view,
                                   std::int64_t firstQueryPosition,

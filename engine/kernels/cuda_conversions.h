@@ -28,7 +28,14 @@ inline CudaNumber cudaNumberOf(const at::Tensor& tensor)
 /// The same of cached keys or values.
 inline CudaNumber cachedNumberOf(const at::Tensor& rows)
 {
-    return rows.scalar_type() == at::kChar ? CudaNumber::Int8 : cudaNumberOf(rows);
+    switch (rows.scalar_type()) {
+    case at::kChar:
+        return CudaNumber::Int8;
+    case at::kFloat8_e4m3fn:
+        return CudaNumber::Fp8;
+    default:
+        return cudaNumberOf(rows);
+    }
 }
 
 /// \throws c10::Error for Activation::Gelu, which no kernel computes

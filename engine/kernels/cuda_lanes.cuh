@@ -6,6 +6,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -33,6 +34,10 @@ __device__ inline float2 loadPair(const std::int8_t* from)
 {
     const char2 pair = *reinterpret_cast<const char2*>(from);
     return make_float2(static_cast<float>(pair.x), static_cast<float>(pair.y));
+}
+__device__ inline float2 loadPair(const __nv_fp8_e4m3* from)
+{
+    return static_cast<float2>(*reinterpret_cast<const __nv_fp8x2_e4m3*>(from));
 }
 
 __device__ inline float loadNumber(const void* from, CudaNumber type, std::int64_t index)

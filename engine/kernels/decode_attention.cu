@@ -91,6 +91,10 @@ __device__ float scaleOf(const std::int8_t* row, int headDim)
 {
     return *reinterpret_cast<const float*>(row + headDim);
 }
+__device__ float scaleOf(const __nv_fp8_e4m3* row, int headDim)
+{
+    return *reinterpret_cast<const float*>(row + headDim);
+}
 
 /// What a block's threads share. MaxGroup >= call.group; the rows beyond it hold zeros or are not
 /// read.
@@ -284,6 +288,8 @@ cudaError_t launchAllSplits(const DecodeAttentionLaunch& call, cudaStream_t stre
         return launchSplits<__half>(call, stream);
     case CudaNumber::Int8:
         return launchSplits<std::int8_t>(call, stream);
+    case CudaNumber::Fp8:
+        return launchSplits<__nv_fp8_e4m3>(call, stream);
     default:
         return launchSplits<float>(call, stream);
     }

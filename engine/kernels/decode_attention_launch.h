@@ -11,7 +11,7 @@ constexpr int kDecodeMaxGroup = 16;    ///< query heads per key/value head
 constexpr int kDecodeMaxHeadDim = 256; ///< and even
 
 /// Keys and values of consecutive positions; strides in elements along batch, heads and positions,
-/// all even, the last dimension contiguous, both aligned to two elements. In int8 the head
+/// all even, the last dimension contiguous, both aligned to two elements. In int8 and fp8 the head
 /// dimension, the strides and the addresses are multiples of four, for the scales.
 struct DecodePiece
 {

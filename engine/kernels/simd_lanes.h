@@ -38,6 +38,12 @@ struct Int8Bits
 {
     std::int8_t bits;
 };
+/// An e4m3 number, no NaN, likewise. load() gives it divided by kFp8Unit.
+struct Fp8Bits
+{
+    std::uint8_t bits;
+};
+constexpr float kFp8Unit = 0x1p8F;
 
 KVSCOPE_INLINE Lanes broadcast(float x)
 {
@@ -103,12 +109,35 @@ KVSCOPE_INLINE Lanes load(const Int8Bits* from)
 #endif
 }
 
-/// What the numbers of a row are multiplied by, which lies behind them.
+#if defined(__AVX2__)
+/// Shifted into place in a float16, whose exponent's bias is 15 and not 7, an e4m3 number is 2^-8
+/// of itself, subnormals included. From bytes with their sign extended the sign is there twice.
+KVSCOPE_INLINE __m128i fp8AsHalves(__m128i extended)
+{
+    return _mm_and_si128(_mm_slli_epi16(extended, 7), _mm_set1_epi16(-0x4001));
+}
+#endif
+
+KVSCOPE_INLINE Lanes load(const Fp8Bits* from)
+{
+#if defined(__AVX2__)
+    return _mm256_cvtph_ps(
+        fp8AsHalves(_mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)))));
+#else
+    std::uint8_t __attribute__((vector_size(kLanes))) bytes;
+    __builtin_memcpy(&bytes, from, sizeof bytes);
+    const UIntLanes wide = __builtin_convertvector(bytes, UIntLanes);
+    // In place in a float it is 2^-120 of itself.
+    return reinterpret_cast<Lanes>(((wide & 0x7f) << 20) | ((wide & 0x80) << 24)) * 0x1p112F;
+#endif
+}
+
+/// What the numbers of a row, as load() gives them, are multiplied by; it lies behind them.
 KVSCOPE_INLINE float scaleOf(const KVRows& rows, std::int64_t row, std::int64_t headDim)
 {
     float scale;
     __builtin_memcpy(&scale, rows.data + row * rows.stride + headDim, sizeof scale);
-    return scale;
+    return rows.type == KVType::Fp8 ? scale * kFp8Unit : scale;
 }
 
 /// 2 * kLanes neighbouring elements in the order in which they are quickest to unpack: bfloat16
@@ -267,6 +296,8 @@ KVSCOPE_INLINE void withElements(const KVRows& rows, Work work)
         return work(reinterpret_cast<const Float16Bits*>(rows.data));
     case KVType::Int8:
         return work(reinterpret_cast<const Int8Bits*>(rows.data));
+    case KVType::Fp8:
+        return work(reinterpret_cast<const Fp8Bits*>(rows.data));
     }
 }
 

@@ -52,7 +52,7 @@ struct StoreHeadsLaunch
     bool isAdjacent;  ///< pair i is (2i, 2i+1), else (i, i + pairs)
     float* turned;    ///< [numHeads, headDim], the queries
     CudaNumber cache; ///< of keys and values
-    void* keys;       ///< [numKvHeads, capacity, row]; int8 rows as int8_rows.h has them
+    void* keys;       ///< [numKvHeads, capacity, row]; int8 and fp8 rows as scaled_rows.h has them
     void* values;
     std::int64_t capacity; ///< position p lies in slot p % capacity
     int numHeads;

@@ -95,34 +95,49 @@ __device__ void turnHead(const StoreHeadsLaunch& call, float* row)
     __syncthreads();
 }
 
-/// As quantizeRow() of int8_rows.h.
-__device__ void storeInt8(const float* row, int headDim, std::int8_t* to)
+__device__ void storeRounded(std::int8_t* to, float number)
 {
-    constexpr float kSteps = 127.0F;
+    *to = static_cast<std::int8_t>(rintf(number));
+}
+__device__ void storeRounded(__nv_fp8_e4m3* to, float number)
+{
+    *to = static_cast<__nv_fp8_e4m3>(number);
+}
+
+/// As quantizeRow() of scaled_rows.h. \param most  what the largest number becomes
+template <typename Element>
+__device__ void storeScaled(const StoreHeadsLaunch& call, const float* row, std::int64_t slot,
+                            void* array, float most)
+{
+    const int headDim = call.headDim;
     float largest = 0.0F;
     bool isFinite = true;
     for (int i = 0; i < headDim; ++i) { // every thread for itself: a head is short
         isFinite = isFinite && fabsf(row[i]) < INFINITY;
         largest = fmaxf(largest, fabsf(row[i]));
     }
-    const float inverse = isFinite && largest >= 1e-30F ? kSteps / largest : 0.0F;
+    const float inverse = isFinite && largest >= 1e-30F ? most / largest : 0.0F;
+    Element* to = static_cast<Element*>(array) + slot * (headDim + static_cast<int>(sizeof(float)));
     for (int i = threadIdx.x; i < headDim; i += kLayerThreads)
-        to[i] = static_cast<std::int8_t>(rintf(inverse > 0.0F ? row[i] * inverse : 0.0F));
+        storeRounded(to + i, inverse > 0.0F ? row[i] * inverse : 0.0F);
     if (threadIdx.x == 0)
-        *reinterpret_cast<float*>(to + headDim) = isFinite ? largest / kSteps : NAN;
+        *reinterpret_cast<float*>(to + headDim) = isFinite ? largest / most : NAN;
 }
 
 __device__ void storeRow(const StoreHeadsLaunch& call, const float* row, int head, void* array)
 {
     const std::int64_t slot = head * call.capacity + call.token->position % call.capacity;
-    if (call.cache == CudaNumber::Int8) {
-        storeInt8(row, call.headDim,
-                  static_cast<std::int8_t*>(array) +
-                      slot * (call.headDim + static_cast<int>(sizeof(float))));
-        return;
+    switch (call.cache) {
+    case CudaNumber::Int8:
+        storeScaled<std::int8_t>(call, row, slot, array, 127.0F);
+        break;
+    case CudaNumber::Fp8:
+        storeScaled<__nv_fp8_e4m3>(call, row, slot, array, 448.0F);
+        break;
+    default:
+        for (int i = threadIdx.x; i < call.headDim; i += kLayerThreads)
+            storeNumber(array, call.cache, slot * call.headDim + i, row[i]);
     }
-    for (int i = threadIdx.x; i < call.headDim; i += kLayerThreads)
-        storeNumber(array, call.cache, slot * call.headDim + i, row[i]);
 }
 
 /// A block has a head: the queries', then the keys', then the values'.

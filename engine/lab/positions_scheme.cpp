@@ -1,7 +1,7 @@
 #include "engine/lab/positions_scheme.h"
 
 #include "engine/base/errors.h"
-#include "engine/cache/int8_rows.h"
+#include "engine/cache/scaled_rows.h"
 #include "engine/model/decoder_types.h"
 #include "engine/model/rotary_override.h"
 

@@ -1,5 +1,5 @@
 #include "engine/base/units.h"
-#include "engine/cache/int8_rows.h"
+#include "engine/cache/scaled_rows.h"
 #include "engine/kernels/elementwise.h"
 #include "engine/lab/truncation.h"
 #include "engine/model/rotary.h"

@@ -101,8 +101,8 @@ CudaStep::~CudaStep() = default;
 bool CudaStep::canFill(const MixedKVCache& cache)
 {
     const CacheShape& shape = cache.shape();
-    const bool hasScales = cache.options().dtype().toScalarType() == at::kChar;
-    return shape.batch == 1 && (!hasScales || shape.headDim % kScaleBytes == 0);
+    return shape.batch == 1 &&
+           (!hasScales(cache.options().dtype().toScalarType()) || shape.headDim % kScaleBytes == 0);
 }
 
 at::Tensor CudaStep::run(std::int64_t id, std::span<const RotaryRows> rows, MixedKVCache& cache,

@@ -35,8 +35,8 @@ public:
     CudaStep(const CudaStep&) = delete;
     CudaStep& operator=(const CudaStep&) = delete;
 
-    /// Whether a cache has slots that the kernels can write: batch 1, and of int8 head sizes that
-    /// are multiples of four.
+    /// Whether a cache has slots that the kernels can write: batch 1, and of int8 and fp8 head
+    /// sizes that are multiples of four.
     static bool canFill(const MixedKVCache& cache);
 
     /// Queues the step and counts its position in the cache.

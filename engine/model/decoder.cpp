@@ -2,8 +2,8 @@
 
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
-#include "engine/cache/int8_rows.h"
 #include "engine/cache/open_chunk.h"
+#include "engine/cache/scaled_rows.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/cuda_backend.h"
 #include "engine/kernels/elementwise.h"
@@ -405,7 +405,8 @@ std::string Decoder::cacheTypeName() const
 
 CacheNumbers Decoder::cacheNumbers() const
 {
-    static_assert(cacheNumbersOf("int8").scaleBytes == kScaleBytes);
+    static_assert(cacheNumbersOf("int8").scaleBytes == kScaleBytes &&
+                  cacheNumbersOf("fp8").scaleBytes == kScaleBytes);
     return cacheNumbersOf(cacheTypeName());
 }
 

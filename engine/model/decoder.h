@@ -29,7 +29,8 @@ enum class CacheType {
     Float32,
     BFloat16,
     Float16,
-    Int8, ///< with a scale for each head and position: engine/cache/int8_rows.h
+    Int8, ///< with a scale for each head and position: engine/cache/scaled_rows.h
+    Fp8,  ///< e4m3, with a scale as Int8
 };
 
 struct DecoderOptions
@@ -95,7 +96,7 @@ public:
     at::Device device() const;
     /// "bfloat16", "Q4_1 with float32 sums": what products run in, for the status bar and records.
     std::string computeDescription() const;
-    /// "bfloat16", "int8": what keys and values are stored as.
+    /// "bfloat16", "int8", "fp8": what keys and values are stored as.
     std::string cacheTypeName() const;
     CacheNumbers cacheNumbers() const;
     /// Bytes of weights in memory.

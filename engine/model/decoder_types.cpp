@@ -43,7 +43,8 @@ CacheType cacheTypeFrom(const std::string& name)
                                  {"float32", CacheType::Float32},
                                  {"bfloat16", CacheType::BFloat16},
                                  {"float16", CacheType::Float16},
-                                 {"int8", CacheType::Int8}});
+                                 {"int8", CacheType::Int8},
+                                 {"fp8", CacheType::Fp8}});
 }
 
 at::ScalarType cacheTypeIn(const Checkpoint& checkpoint, const std::string& dtype,
@@ -102,6 +103,8 @@ at::ScalarType cacheScalarType(CacheType cache, ComputeType compute)
         return at::kHalf;
     case CacheType::Int8:
         return at::kChar;
+    case CacheType::Fp8:
+        return at::kFloat8_e4m3fn;
     }
     return at::kBFloat16;
 }

@@ -12,7 +12,8 @@ namespace kvscope {
 
 /// "auto", "float32", "bfloat16", "float16". \throws ArgumentError
 ComputeType computeTypeFrom(const std::string& name);
-/// "auto", "float32", "bfloat16", "float16" or "int8". \throws ArgumentError for another name
+/// "auto", "float32", "bfloat16", "float16", "int8" or "fp8". \throws ArgumentError for another
+/// name
 CacheType cacheTypeFrom(const std::string& name);
 /// What keys and values of that name are stored as where products run in that dtype.
 /// \throws ArgumentError for another name

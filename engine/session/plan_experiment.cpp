@@ -2,7 +2,7 @@
 
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
-#include "engine/cache/int8_rows.h"
+#include "engine/cache/scaled_rows.h"
 #include "engine/lab/latency.h"
 #include "engine/lab/positions.h"
 #include "engine/lab/positions_scheme.h"

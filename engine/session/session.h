@@ -23,7 +23,7 @@ struct OpenRequest
     std::string path;
     std::string device = "cpu";
     std::string dtype = "auto";      ///< auto, float32, bfloat16, float16
-    std::string cacheDtype = "auto"; ///< of keys and values, also int8; auto: follows dtype
+    std::string cacheDtype = "auto"; ///< of keys and values, also int8, fp8; auto: follows dtype
     std::string rotary;        ///< instead of the checkpoint's rotation: "linear:2"; empty: its own
     std::string tokenizerFile; ///< overrides the checkpoint's; empty: its own
     std::int64_t contextLimit =

@@ -105,6 +105,9 @@ private Q_SLOTS:
         experiment = std::get<PositionsExperiment>(form.experiment(LabKind::Positions));
         QCOMPARE(experiment.rotaries, (std::vector<std::string>{"plain", ""}));
         QVERIFY(experiment.cacheDtypes.empty());
+        positions.setText("cache", "fp8");
+        experiment = std::get<PositionsExperiment>(form.experiment(LabKind::Positions));
+        QCOMPARE(experiment.cacheDtypes, (std::vector<std::string>{"", "fp8"}));
         positions.setText("cache", "int8");
         experiment = std::get<PositionsExperiment>(form.experiment(LabKind::Positions));
         QCOMPARE(experiment.cacheDtypes, (std::vector<std::string>{"", "int8"}));

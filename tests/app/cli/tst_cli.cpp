@@ -85,6 +85,7 @@ private Q_SLOTS:
         const auto& cache = json.at("cache").at("bytes_at_full_length_by_dtype");
         QCOMPARE(cache.at("float32").get<std::int64_t>(),
                  2 * cache.at("float16").get<std::int64_t>());
+        QCOMPARE(cache.at("fp8"), cache.at("int8"));
         QVERIFY(json.at("rope_override").is_null());
         const CliResult other = runCommandLine(
             {"inspect", goldenPath("gguf/llama_q4_1.gguf"), "--rope", "linear:2", "--json"});

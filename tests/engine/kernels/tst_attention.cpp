@@ -1,4 +1,4 @@
-#include "engine/cache/int8_rows.h"
+#include "engine/cache/scaled_rows.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/attention_blocks.h"
 #include "engine/kernels/attention_cpu.h"
@@ -63,14 +63,15 @@ QByteArray describe(const CaseShape& shape)
 /// sizes and a read outside shows.
 at::Tensor stridedRows(const CaseShape& shape, std::int64_t length, std::int64_t slack)
 {
-    if (shape.dtype == at::kChar) {
+    if (hasScales(shape.dtype)) {
         // Outside the rows every scale is some 3e38.
         auto buffer =
             at::full({shape.batch, shape.numKvHeads, length + slack, shape.headDim + kScaleBytes},
-                     0x7f, at::TensorOptions(at::kChar));
+                     0x7f, at::TensorOptions(at::kChar))
+                .view(shape.dtype);
         auto rows = buffer.narrow(2, slack / 2, length);
-        rows.copy_(
-            quantizedRows(at::randn({shape.batch, shape.numKvHeads, length, shape.headDim})));
+        rows.copy_(quantizedRows(at::randn({shape.batch, shape.numKvHeads, length, shape.headDim}),
+                                 shape.dtype));
         return rows;
     }
     const auto missing = std::numeric_limits<double>::quiet_NaN();
@@ -249,7 +250,7 @@ void TestAttention::fastEqualsReference()
 {
     QFETCH(CaseShape, shape);
     std::mt19937 random(5);
-    for (const auto dtype : {at::kFloat, at::kBFloat16, at::kHalf, at::kChar}) {
+    for (const auto dtype : {at::kFloat, at::kBFloat16, at::kHalf, at::kChar, at::kFloat8_e4m3fn}) {
         for (const int segments : {1, 2, 3}) {
             shape.dtype = dtype;
             shape.numSegments = segments;
@@ -293,7 +294,8 @@ void TestAttention::randomShapesEqualReference()
         shape.hasSinks = pick({0, 1}) == 1;
         shape.softCap = std::array{0.0, 0.0, 2.5, 50.0}.at(pick({0, 1, 2, 3}));
         shape.dtype =
-            std::array{at::kFloat, at::kBFloat16, at::kHalf, at::kChar}.at(pick({0, 1, 2, 3}));
+            std::array{at::kFloat, at::kBFloat16, at::kHalf, at::kChar, at::kFloat8_e4m3fn}.at(
+                pick({0, 1, 2, 3, 4}));
         shape.numSegments = static_cast<int>(pick({1, 2, 3}));
         at::set_num_threads(static_cast<int>(pick({1, 2})));
         const auto given = makeCase(shape, random);

@@ -1,4 +1,4 @@
-#include "engine/cache/int8_rows.h"
+#include "engine/cache/scaled_rows.h"
 #include "engine/kernels/attention_flash.h"
 #include "tests/support/tensor_compare.h"
 
@@ -77,8 +77,8 @@ Case makeCase(const CaseShape& shape)
             const at::Tensor numbers =
                 at::randn({shape.batch, shape.numKvHeads, length + 3, shape.headDim})
                     .narrow(2, 1, length);
-            return shape.cacheType == at::kChar ? quantizedRows(numbers)
-                                                : numbers.to(shape.cacheType);
+            return hasScales(shape.cacheType) ? quantizedRows(numbers, shape.cacheType)
+                                              : numbers.to(shape.cacheType);
         };
         result.view.add({rows(), rows(), position});
         position += length;
@@ -150,6 +150,12 @@ private Q_SLOTS:
                            .window = 8,
                            .hasSinks = true,
                            .cacheType = at::kChar});
+        row("fp8 cache", {.numTokens = 6,
+                          .segments = {5, 3, 6},
+                          .group = 2,
+                          .headDim = 24,
+                          .window = 8,
+                          .cacheType = at::kFloat8_e4m3fn});
         row("int8 cache, bfloat16 queries", {.numTokens = 6,
                                              .segments = {5, 9},
                                              .hasSinks = true,
@@ -198,7 +204,8 @@ private Q_SLOTS:
             shape.window = pick({0, 1, 2, 9, 128});
             shape.hasSinks = pick({0, 1}) == 1;
             shape.dtype = std::array{at::kFloat, at::kHalf, at::kBFloat16}.at(pick({0, 1, 2}));
-            shape.cacheType = std::array{shape.dtype, at::kFloat, at::kChar}.at(pick({0, 1, 2}));
+            shape.cacheType = std::array{shape.dtype, at::kFloat, at::kChar, at::kFloat8_e4m3fn}.at(
+                pick({0, 1, 2, 3}));
             const auto difference = differenceFromDefinition(makeCase(shape));
             QVERIFY2(difference.isEmpty(), qPrintable(difference));
         }

@@ -1,5 +1,5 @@
 #include "engine/base/errors.h"
-#include "engine/cache/int8_rows.h"
+#include "engine/cache/scaled_rows.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/cuda_backend.h"
 #include "tests/support/tensor_compare.h"
@@ -90,11 +90,12 @@ void TestCudaDecodeAttention::equalsReference()
                                                                {at::kBFloat16, at::kBFloat16},
                                                                {at::kHalf, at::kHalf},
                                                                {at::kBFloat16, at::kChar},
+                                                               {at::kBFloat16, at::kFloat8_e4m3fn},
                                                                {at::kBFloat16, at::kFloat}};
     for (const auto& [dtype, cacheType] : types) {
         const auto random = [&] {
             const auto rows = at::randn({2, numKvHeads, numKeys, headDim});
-            return cacheType == at::kChar ? quantizedRows(rows) : rows.to(cacheType);
+            return hasScales(cacheType) ? quantizedRows(rows, cacheType) : rows.to(cacheType);
         };
         const auto keys = random();
         const auto values = random();
@@ -182,6 +183,7 @@ void TestCudaDecodeAttention::longerChunksOfHalfNumbersGoThroughFlash()
     const std::pair<at::ScalarType, at::ScalarType> types[] = {{at::kBFloat16, at::kBFloat16},
                                                                {at::kHalf, at::kHalf},
                                                                {at::kBFloat16, at::kChar},
+                                                               {at::kBFloat16, at::kFloat8_e4m3fn},
                                                                {at::kHalf, at::kFloat}};
     for (const auto& [dtype, cacheType] : types) {
         AttentionSettings settings;
@@ -200,7 +202,7 @@ void TestCudaDecodeAttention::longerChunksOfHalfNumbersGoThroughFlash()
         for (const std::int64_t length : {numBefore / 3, numBefore - numBefore / 3, numTokens}) {
             const auto random = [&] {
                 const auto rows = at::randn({2, kNumKvHeads, length, headDim});
-                return cacheType == at::kChar ? quantizedRows(rows) : rows.to(cacheType);
+                return hasScales(cacheType) ? quantizedRows(rows, cacheType) : rows.to(cacheType);
             };
             const KVSegment segment{random(), random(), position};
             onCpu.add(segment);

@@ -1,6 +1,6 @@
 // The CUDA kernels themselves, compiled for the CPU (tests/support/cuda_on_cpu): what they compute,
 // where there is no GPU to run them on.
-#include "engine/cache/int8_rows.h"
+#include "engine/cache/scaled_rows.h"
 #include "engine/kernels/cuda_lanes.cuh"
 #include "engine/kernels/cuda_launches.h"
 #include "engine/kernels/elementwise.h"
@@ -258,17 +258,19 @@ private Q_SLOTS:
         constexpr int kBatch = 2;
         constexpr std::int64_t kFirst = 100;
         const std::pair<at::ScalarType, at::ScalarType> types[] = {
-            {at::kFloat, at::kFloat},  {at::kBFloat16, at::kBFloat16}, {at::kHalf, at::kHalf},
-            {at::kFloat, at::kChar},   {at::kBFloat16, at::kChar},     {at::kBFloat16, at::kFloat},
+            {at::kFloat, at::kFloat},         {at::kBFloat16, at::kBFloat16},
+            {at::kHalf, at::kHalf},           {at::kFloat, at::kChar},
+            {at::kBFloat16, at::kChar},       {at::kBFloat16, at::kFloat},
+            {at::kFloat, at::kFloat8_e4m3fn}, {at::kBFloat16, at::kFloat8_e4m3fn},
             {at::kHalf, at::kBFloat16}};
         for (const auto& [number, cacheNumber] : types) {
-            const bool isInt8 = cacheNumber == at::kChar;
-            if (isInt8 && headDim % kScaleBytes != 0)
+            if (hasScales(cacheNumber) && headDim % kScaleBytes != 0)
                 continue; // attention() keeps these from the kernel
             BlockOfFibers::startsFromTheLast = number != at::kFloat;
             const auto random = [&] {
                 const at::Tensor rows = at::randn({kBatch, numKvHeads, numKeys, headDim});
-                return isInt8 ? quantizedRows(rows) : rows.to(cacheNumber);
+                return hasScales(cacheNumber) ? quantizedRows(rows, cacheNumber)
+                                              : rows.to(cacheNumber);
             };
             const at::Tensor keys = random();
             const at::Tensor values = random();

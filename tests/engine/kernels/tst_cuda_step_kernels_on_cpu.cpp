@@ -1,5 +1,5 @@
 // The kernels of a CUDA decode step one by one, compiled for the CPU (tests/support/cuda_on_cpu).
-#include "engine/cache/int8_rows.h"
+#include "engine/cache/scaled_rows.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/cuda_conversions.h"
 #include "engine/kernels/decode_attention.h"
@@ -136,7 +136,8 @@ private Q_SLOTS:
                                        isAdjacent ? RotaryPairing::Adjacent : RotaryPairing::Half));
             return want;
         };
-        for (const auto type : {at::kFloat, at::kBFloat16, at::kHalf, at::kChar}) {
+        for (const auto type :
+             {at::kFloat, at::kBFloat16, at::kHalf, at::kChar, at::kFloat8_e4m3fn}) {
             const std::int64_t row = rowElements(type, kDim);
             const at::Tensor keys = at::zeros({1, kKvHeads, kCapacity, row}, type);
             const at::Tensor values = at::zeros_like(keys);
@@ -167,19 +168,22 @@ private Q_SLOTS:
             for (const auto& [array, want] :
                  {std::pair(keys, turned(heads.k, keyGain)), std::pair(values, heads.v)}) {
                 const at::Tensor stored = cachedNumbers(array.select(2, 5)[0], at::kFloat);
-                // Half a step of an 8-bit number, the last bit of a short one.
+                // Half a step of an 8-bit number, the last bit of a shorter one.
                 const double halfStep = want.abs().max().item<double>() / 254.0;
                 worst = type == at::kChar    ? compareTensors(stored, want, 1.01 * halfStep, 0.0)
                         : type == at::kFloat ? difference(stored, want)
-                                             : compareTensors(stored, want, 8e-3, 8e-3);
+                        : type == at::kFloat8_e4m3fn
+                            ? compareTensors(stored, want, 1.01 * halfStep / 256.0, 1.0 / 17.0)
+                            : compareTensors(stored, want, 8e-3, 8e-3);
                 QVERIFY2(worst.isEmpty(), qPrintable(worst));
                 for (std::int64_t slot = 0; slot < kCapacity; ++slot)
-                    QVERIFY(slot == 5 || array.select(2, slot).eq(0).all().item<bool>());
+                    QVERIFY(slot == 5 ||
+                            array.select(2, slot).to(at::kFloat).eq(0).all().item<bool>());
             }
         }
     }
 
-    void storedInt8IsQuantizedRows()
+    void eightBitsAreQuantizedRows()
     {
         constexpr std::int64_t kDim = 20;
         Heads heads(1, 4, kDim);
@@ -187,29 +191,32 @@ private Q_SLOTS:
         heads.v[2][3] = std::nan("");
         heads.v[3][19] = -INFINITY;
         const StepToken token{0, 0};
-        const at::Tensor keys = at::zeros({1, 4, 1, kDim + kScaleBytes}, at::kChar);
-        const at::Tensor values = at::zeros_like(keys);
-        StoreHeadsLaunch launch{};
-        launch.token = &token;
-        launch.q = heads.q.const_data_ptr<float>();
-        launch.k = heads.k.const_data_ptr<float>();
-        launch.v = heads.v.const_data_ptr<float>();
-        launch.turned = heads.turned.mutable_data_ptr<float>();
-        launch.cache = CudaNumber::Int8;
-        launch.keys = keys.mutable_data_ptr();
-        launch.values = values.mutable_data_ptr();
-        launch.capacity = 1;
-        launch.numHeads = 1;
-        launch.numKvHeads = 4;
-        launch.headDim = kDim;
-        QCOMPARE(launchStoreHeads(launch, nullptr), cudaSuccess);
-        QVERIFY(at::equal(keys.view({4, -1}), quantizedRows(heads.k)));
-        QVERIFY(at::equal(values.view({4, -1}).narrow(0, 0, 2),
-                          quantizedRows(heads.v.narrow(0, 0, 2))));
-        QVERIFY(cachedNumbers(values.view({4, -1}).narrow(0, 2, 2), at::kFloat)
-                    .isnan()
-                    .all()
-                    .item<bool>());
+        for (const auto type : {at::kChar, at::kFloat8_e4m3fn}) {
+            const at::Tensor keys = at::zeros({1, 4, 1, kDim + kScaleBytes}, type);
+            const at::Tensor values = at::zeros_like(keys);
+            StoreHeadsLaunch launch{};
+            launch.token = &token;
+            launch.q = heads.q.const_data_ptr<float>();
+            launch.k = heads.k.const_data_ptr<float>();
+            launch.v = heads.v.const_data_ptr<float>();
+            launch.turned = heads.turned.mutable_data_ptr<float>();
+            launch.cache = cachedNumberOf(keys);
+            launch.keys = keys.mutable_data_ptr();
+            launch.values = values.mutable_data_ptr();
+            launch.capacity = 1;
+            launch.numHeads = 1;
+            launch.numKvHeads = 4;
+            launch.headDim = kDim;
+            QCOMPARE(launchStoreHeads(launch, nullptr), cudaSuccess);
+            const auto bytes = [](const at::Tensor& rows) { return rows.view(at::kByte); };
+            QVERIFY(at::equal(bytes(keys.view({4, -1})), bytes(quantizedRows(heads.k, type))));
+            const at::Tensor finite = values.view({4, -1}).narrow(0, 0, 2);
+            QVERIFY(at::equal(bytes(finite), bytes(quantizedRows(heads.v.narrow(0, 0, 2), type))));
+            QVERIFY(cachedNumbers(values.view({4, -1}).narrow(0, 2, 2), at::kFloat)
+                        .isnan()
+                        .all()
+                        .item<bool>());
+        }
     }
 
     // The newest key is the query's own; slots that hold nothing, or what a window no longer sees,
@@ -242,16 +249,16 @@ private Q_SLOTS:
         constexpr std::int64_t kKvHeads = 2, kGroup2 = 3, kDim = 20;
         const std::int64_t first = window > 0 ? std::max(0, position - window + 1) : 0;
         const std::int64_t numKeys = position + 1 - first;
-        for (const auto type : {at::kFloat, at::kBFloat16, at::kChar}) {
+        for (const auto type : {at::kFloat, at::kBFloat16, at::kChar, at::kFloat8_e4m3fn}) {
             const auto random = [&] {
                 const at::Tensor rows = at::randn({1, kKvHeads, numKeys, kDim});
-                return type == at::kChar ? quantizedRows(rows) : rows.to(type);
+                return hasScales(type) ? quantizedRows(rows, type) : rows.to(type);
             };
             const at::Tensor keys = random(), values = random();
             const auto inSlots = [&](const at::Tensor& rows) {
                 at::Tensor slots =
                     at::full({1, kKvHeads, capacity, kDim}, std::nan(""), at::kFloat);
-                slots = type == at::kChar ? quantizedRows(slots) : slots.to(type);
+                slots = hasScales(type) ? quantizedRows(slots, type) : slots.to(type);
                 for (std::int64_t i = 0; i < numKeys; ++i)
                     slots.select(2, (first + i) % capacity).copy_(rows.select(2, i));
                 return slots;

@@ -143,7 +143,7 @@ private Q_SLOTS:
         };
         for (const Numbers& numbers :
              {Numbers{CacheType::Float32, 2e-5}, Numbers{CacheType::BFloat16, 1e-2},
-              Numbers{CacheType::Int8, 2e-2}}) {
+              Numbers{CacheType::Int8, 2e-2}, Numbers{CacheType::Fp8, 6e-2}}) {
             const auto decoder =
                 goldenDecoder(model.toStdString(), ComputeType::Float32, numbers.cache);
             std::mt19937 random(5);

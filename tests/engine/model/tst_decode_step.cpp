@@ -145,7 +145,8 @@ private Q_SLOTS:
         // may round to the next number.
         for (const Numbers& numbers : {Numbers{ComputeType::Float32, CacheType::Auto, 1e-5},
                                        Numbers{ComputeType::Auto, CacheType::Auto, 5e-3},
-                                       Numbers{ComputeType::Float32, CacheType::Int8, 2e-2}}) {
+                                       Numbers{ComputeType::Float32, CacheType::Int8, 2e-2},
+                                       Numbers{ComputeType::Float32, CacheType::Fp8, 5e-2}}) {
             const auto decoder = goldenDecoder(model.toStdString(), numbers.type, numbers.cache);
             std::mt19937 random(5);
             MixedKVCache cache = decoder->makeCache();

@@ -30,6 +30,7 @@ private Q_SLOTS:
         QCOMPARE(cacheScalarType(CacheType::Auto, ComputeType::Float32), at::kFloat);
         QCOMPARE(cacheScalarType(CacheType::Auto, ComputeType::Float16), at::kHalf);
         QCOMPARE(cacheScalarType(CacheType::Int8, ComputeType::Float32), at::kChar);
+        QCOMPARE(cacheScalarType(CacheType::Fp8, ComputeType::Auto), at::kFloat8_e4m3fn);
     }
 
     void namesAreReadAsTheyAreWritten()
@@ -41,6 +42,7 @@ private Q_SLOTS:
         QCOMPARE(cacheTypeIn(*floats, "float16", "auto"), at::kHalf);
         QCOMPARE(cacheTypeIn(Checkpoint{}, "auto", "auto"), at::kBFloat16); // a shape alone
         QCOMPARE(cacheTypeIn(*floats, "auto", "int8"), at::kChar);
+        QCOMPARE(cacheTypeIn(*floats, "auto", "fp8"), at::kFloat8_e4m3fn);
         QVERIFY_EXCEPTION_THROWN(cacheTypeIn(*floats, "auto", "int7"), ArgumentError);
         QVERIFY_EXCEPTION_THROWN(computeTypeFrom("int8"), ArgumentError);
     }

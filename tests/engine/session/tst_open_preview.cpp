@@ -135,7 +135,9 @@ private Q_SLOTS:
         QCOMPARE(cacheBytesAt(preview, 100, 2), std::uint64_t{3 * 100 * 20});
         QCOMPARE(cacheBytesAt(preview, 1000, 2), std::uint64_t{(1000 + 2 * 128) * 20});
         // Two rows of five bytes and a scale.
-        QCOMPARE(cacheBytesAt(preview, 100, cacheNumbersOf("int8")), std::uint64_t{3 * 100 * 18});
+        for (const char* dtype : {"int8", "fp8"})
+            QCOMPARE(cacheBytesAt(preview, 100, cacheNumbersOf(dtype)),
+                     std::uint64_t{3 * 100 * 18});
         const FitEstimate fit = estimateFit(preview, {});
         QCOMPARE(fit.context, std::int64_t{1000});
         QCOMPARE(fit.cacheDtype, std::string("float16"));
