@@ -122,6 +122,7 @@ __device__ void scoreTile(const DecodeAttentionLaunch& call, SplitState<MaxGroup
         if (k < numKeys) {
             const Element* key = keyAt<Element>(call, tile, k);
             scale = scaleOf(key, call.headDim);
+#pragma unroll 4
             for (int p = lane; p < pairs; p += kLanesPerKey) {
                 const float2 x = loadPair(key + 2 * p);
                 for (int g = 0; g < MaxGroup; ++g) {
@@ -210,6 +211,7 @@ __global__ void __launch_bounds__(kThreads) attendSplit(DecodeAttentionLaunch ca
                 acc[g].x *= state.alpha[g];
                 acc[g].y *= state.alpha[g];
             }
+#pragma unroll 4
             for (int k = subset; k < numKeys; k += numSubsets) {
                 const Element* row = valueAt<Element>(call, tile, k);
                 const float scale = scaleOf(row, headDim);
