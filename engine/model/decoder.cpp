@@ -4,21 +4,15 @@
 #include "engine/base/units.h"
 #include "engine/cache/open_chunk.h"
 #include "engine/cache/scaled_rows.h"
-#include "engine/kernels/attention.h"
 #include "engine/kernels/cuda_backend.h"
 #include "engine/kernels/elementwise.h"
 #include "engine/kernels/last_cache.h"
 #include "engine/kernels/linear.h"
 #include "engine/model/ablation.h"
-#include "engine/model/cuda_step.h"
-#include "engine/model/decode_step.h"
+#include "engine/model/decoder_impl.h"
 #include "engine/model/decoder_types.h"
-#include "engine/model/decoder_weights.h"
-#include "engine/model/feed_forward.h"
-#include "engine/model/rotary.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 
@@ -28,71 +22,6 @@
 #include <vector>
 
 namespace kvscope {
-
-struct Decoder::Impl
-{
-    std::shared_ptr<const Checkpoint> checkpoint;
-    at::Device device = at::kCPU;
-    ComputeType compute = ComputeType::Auto;
-    at::ScalarType cacheType = at::kBFloat16;
-    DecoderWeights weights;
-    std::vector<RotaryTable> rotary;
-    std::vector<std::size_t> rotaryOfLayer; ///< index into `rotary`, by layer
-    /// One token at a time: at most one of the two, where it supports the model.
-    std::unique_ptr<DecodeStep> step;
-    std::unique_ptr<CudaStep> cudaStep;
-    StepSettings stepSettings;
-
-    const ModelConfig& config() const { return checkpoint->config; }
-    ProductSettings settingsOf(KernelPath path) const
-    {
-        return {path, compute == ComputeType::Float32 ? Precision::Exact : Precision::Fast};
-    }
-    /// Of products that decide between tokens or experts.
-    ProductSettings decidingSettings(KernelPath path) const
-    {
-        return {path, compute == ComputeType::Float32 ? Precision::Exact : Precision::FastSums};
-    }
-    at::ScalarType activationType() const
-    {
-        if (device.is_cpu() || compute == ComputeType::Float32)
-            return at::kFloat; // sums and activations stay float32 on the CPU, whatever the weights
-                               // are
-        return compute == ComputeType::Float16 ? at::kHalf : at::kBFloat16;
-    }
-
-    void checkIds(const at::Tensor& ids) const;
-    /// Where the chunk begins. \throws ArgumentError where it cannot be run
-    std::int64_t checkedPosition(const at::Tensor& ids, const MixedKVCache* cache,
-                                 const ForwardOptions& options) const;
-    void makeRotaryTables();
-    /// For each table, the chunk's rows.
-    std::vector<RotaryRows> rotaryRows(std::int64_t firstPosition, std::int64_t count,
-                                       std::int64_t plannedLength, at::Device where) const;
-    at::Tensor normalised(const at::Tensor& x, const NormWeights& norm, KernelPath path) const;
-    at::Tensor embedded(const at::Tensor& ids, std::int64_t firstPosition) const;
-    at::Tensor heads(const at::Tensor& projected, const NormWeights& norm, at::IntArrayRef shape,
-                     KernelPath path) const;
-    void rotateHeads(at::Tensor& x, std::int64_t layer, const std::vector<RotaryRows>& rows,
-                     KernelPath path) const;
-    at::Tensor attend(const at::Tensor& x, std::int64_t layer, const std::vector<RotaryRows>& rows,
-                      MixedKVCache* cache, const ForwardOptions& options,
-                      std::int64_t firstPosition) const;
-    at::Tensor transform(const at::Tensor& x, std::int64_t layer,
-                         const ForwardOptions& options) const;
-    at::Tensor runLayers(const at::Tensor& ids, MixedKVCache* cache,
-                         const ForwardOptions& options) const;
-    bool isStep(const at::Tensor& ids, const MixedKVCache* cache,
-                const ForwardOptions& options) const;
-    /// Logits [1, 1, V] of one token, or an undefined tensor.
-    at::Tensor runStep(const at::Tensor& ids, MixedKVCache& cache,
-                       const ForwardOptions& options) const;
-    at::Tensor stepOnCpu(const at::Tensor& ids, MixedKVCache& cache,
-                         const ForwardOptions& options) const;
-    at::Tensor stepOnCuda(const at::Tensor& ids, MixedKVCache& cache,
-                          const ForwardOptions& options) const;
-    void scaleLogits(at::Tensor& logits) const;
-};
 
 void Decoder::Impl::checkIds(const at::Tensor& ids) const
 {
@@ -136,121 +65,6 @@ std::vector<RotaryRows> Decoder::Impl::rotaryRows(std::int64_t firstPosition, st
     return rows;
 }
 
-at::Tensor Decoder::Impl::normalised(const at::Tensor& x, const NormWeights& norm,
-                                     KernelPath path) const
-{
-    if (!norm.gain.defined())
-        return x;
-    const bool isReference = path == KernelPath::Reference;
-    const double epsilon = config().normEpsilon;
-    if (config().norm == NormKind::Layer)
-        return isReference ? layerNormReference(x, norm.gain, norm.bias, epsilon)
-                           : layerNorm(x, norm.gain, norm.bias, epsilon);
-    return isReference ? rmsNormReference(x, norm.gain, epsilon) : rmsNorm(x, norm.gain, epsilon);
-}
-
-/// \param ids  [B, T] \returns [B, T, E]
-at::Tensor Decoder::Impl::embedded(const at::Tensor& ids, std::int64_t firstPosition) const
-{
-    const std::int64_t T = ids.size(1);
-    at::Tensor x = lookUpRows(weights.embedding, ids.flatten().to(device).contiguous());
-    if (config().embeddingScale != 1.0)
-        x = x.mul(config().embeddingScale);
-    x = x.view({ids.size(0), T, config().modelWidth});
-    if (config().hasLearnedPositions)
-        x = x.add(
-            lookUpRows(weights.positions, at::arange(firstPosition, firstPosition + T,
-                                                     at::TensorOptions(at::kLong).device(device))));
-    return x.to(activationType()).contiguous();
-}
-
-/// A projection of the input as heads, [B, T, heads, D], normalised where the family does.
-at::Tensor Decoder::Impl::heads(const at::Tensor& projected, const NormWeights& norm,
-                                at::IntArrayRef shape, KernelPath path) const
-{
-    if (config().queryKeyNorm == QueryKeyNorm::All)
-        return normalised(projected, norm, path).view(shape);
-    return normalised(projected.view({-1, config().headDim}), norm, path).view(shape);
-}
-
-void Decoder::Impl::rotateHeads(at::Tensor& x, std::int64_t layer,
-                                const std::vector<RotaryRows>& rows, KernelPath path) const
-{
-    const auto index = static_cast<std::size_t>(layer);
-    if (!config().layers[index].isRotated)
-        return;
-    const std::size_t table = rotaryOfLayer[index];
-    const RotaryPairing pairing = rotary[table].pairing();
-    at::Tensor part = x.narrow(3, 0, rotary[table].rotatedDim());
-    if (path == KernelPath::Reference)
-        part.copy_(rotateReference(part, rows[table].cos, rows[table].sin, pairing));
-    else
-        rotate(part, rows[table].cos, rows[table].sin, pairing);
-}
-
-at::Tensor Decoder::Impl::attend(const at::Tensor& x, std::int64_t layer,
-                                 const std::vector<RotaryRows>& rows, MixedKVCache* cache,
-                                 const ForwardOptions& options, std::int64_t firstPosition) const
-{
-    const LayerWeights& w = weights.layers[static_cast<std::size_t>(layer)];
-    const LayerConfig& shape = config().layers[static_cast<std::size_t>(layer)];
-    const ModelConfig& c = config();
-    const std::int64_t B = x.size(0);
-    const std::int64_t T = x.size(1);
-    const at::Tensor normed =
-        normalised(x.view({B * T, c.modelWidth}), w.attentionNorm, options.path);
-    const auto projected = products(normed, {&w.query, &w.key, &w.value}, settingsOf(options.path));
-    at::Tensor q = heads(projected[0], w.queryNorm, {B, T, c.numHeads, c.headDim}, options.path);
-    at::Tensor k = heads(projected[1], w.keyNorm, {B, T, c.numKvHeads, c.headDim}, options.path);
-    const at::Tensor v = projected[2].view({B, T, c.numKvHeads, c.headDim});
-    rotateHeads(q, layer, rows, options.path);
-    rotateHeads(k, layer, rows, options.path);
-
-    const at::Tensor keys = k.transpose(1, 2);
-    const at::Tensor values = v.transpose(1, 2);
-    KVView view;
-    if (cache != nullptr)
-        view = cache->stage(layer, keys, values);
-    else
-        view.add({keys, values, firstPosition});
-
-    AttentionSettings settings;
-    settings.scale = c.scoreScale();
-    settings.window = shape.kind == LayerKind::Windowed ? shape.window : 0;
-    settings.softCap = c.attentionSoftCap;
-    settings.sinks = w.sink;
-    // Of one token after the other; a longer chunk reads the cache a block at a time.
-    settings.isStreamed = device.is_cpu() && cache != nullptr && T == 1 &&
-                          stepSettings.streamsCache(cache->liveBytes());
-    const at::Tensor mixed = options.path == KernelPath::Reference
-                                 ? attentionReference(q, view, firstPosition, settings)
-                                 : attention(q, view, firstPosition, settings);
-    const at::Tensor out =
-        product(mixed.reshape({B * T, c.numHeads * c.headDim}), w.output, settingsOf(options.path));
-    return normalised(out, w.attentionPostNorm, options.path).view_as(x);
-}
-
-at::Tensor Decoder::Impl::transform(const at::Tensor& x, std::int64_t layer,
-                                    const ForwardOptions& options) const
-{
-    const LayerWeights& w = weights.layers[static_cast<std::size_t>(layer)];
-    const ProductSettings settings = settingsOf(options.path);
-    const Activation activation = config().activation;
-    const at::Tensor normed =
-        normalised(x.view({x.size(0) * x.size(1), x.size(2)}), w.feedForwardNorm, options.path);
-    at::Tensor out;
-    if (config().layers[static_cast<std::size_t>(layer)].hasExperts) {
-        const Routing routing =
-            route(normed, w.experts, *config().experts, decidingSettings(options.path));
-        if (options.hooks != nullptr && options.hooks->afterRouting)
-            options.hooks->afterRouting(layer, routing.experts);
-        out = mixtureOfExperts(normed, w.experts, routing, activation, settings);
-    } else {
-        out = feedForward(normed, w.dense, activation, settings);
-    }
-    return normalised(out, w.feedForwardPostNorm, options.path).view_as(x);
-}
-
 std::int64_t Decoder::Impl::checkedPosition(const at::Tensor& ids, const MixedKVCache* cache,
                                             const ForwardOptions& options) const
 {
@@ -266,31 +80,6 @@ std::int64_t Decoder::Impl::checkedPosition(const at::Tensor& ids, const MixedKV
                             formatCount(config().trainedPositions) + " positions that " +
                             config().architecture + " has learned");
     return firstPosition;
-}
-
-at::Tensor Decoder::Impl::runLayers(const at::Tensor& ids, MixedKVCache* cache,
-                                    const ForwardOptions& options) const
-{
-    const std::int64_t firstPosition = checkedPosition(ids, cache, options);
-    const std::int64_t T = ids.size(1);
-    OpenChunk chunk(cache, T);
-    const auto rows = rotaryRows(firstPosition, T, options.plannedLength, device);
-    at::Tensor x = embedded(ids, firstPosition);
-    const auto watch = [&](std::int64_t layer) {
-        if (options.hooks != nullptr && options.hooks->afterLayer)
-            options.hooks->afterLayer(layer, x);
-    };
-    watch(-1);
-    const double scale = config().residualScale;
-    for (std::int64_t layer = 0; layer < config().numLayers(); ++layer) {
-        if (options.stop.stop_requested())
-            throw Stopped{};
-        x.add_(attend(x, layer, rows, cache, options, firstPosition), scale);
-        x.add_(transform(x, layer, options), scale);
-        watch(layer);
-    }
-    chunk.commit();
-    return x;
 }
 
 bool Decoder::Impl::isStep(const at::Tensor& ids, const MixedKVCache* cache,
@@ -451,11 +240,11 @@ at::Tensor Decoder::forward(const at::Tensor& ids, MixedKVCache* cache,
     const c10::InferenceMode inference;
     if (m_impl->isStep(ids, cache, options))
         return m_impl->runStep(ids, *cache, options);
-    at::Tensor x = m_impl->runLayers(ids, cache, options);
+    at::Tensor x = m_impl->runLayers(ids, cache, options, options.logits);
     if (options.logits == LogitPositions::None)
         return {};
     if (options.logits == LogitPositions::Last)
-        x = x.narrow(1, x.size(1) - 1, 1).contiguous();
+        x = newest(x, 1);
     const at::Tensor rows = x.view({-1, config().modelWidth});
     return head(m_impl->normalised(rows, m_impl->weights.finalNorm, options.path), options.path)
         .view({x.size(0), x.size(1), config().vocabularySize});
@@ -465,7 +254,7 @@ at::Tensor Decoder::forwardHidden(const at::Tensor& ids, MixedKVCache* cache,
                                   const ForwardOptions& options)
 {
     const c10::InferenceMode inference;
-    const at::Tensor x = m_impl->runLayers(ids, cache, options);
+    const at::Tensor x = m_impl->runLayers(ids, cache, options, LogitPositions::All);
     return m_impl
         ->normalised(x.view({-1, config().modelWidth}), m_impl->weights.finalNorm, options.path)
         .view_as(x);

@@ -78,6 +78,39 @@ private Q_SLOTS:
         }
     }
 
+    // Of a chunk the last layer goes on with the positions that are asked for alone.
+    void whatIsNotAskedForChangesNothing_data()
+    {
+        addModels();
+        for (const char* family : {"gemma3", "mixtral", "olmo2", "phi3_partial", "gpt2"})
+            QTest::newRow(family) << QString("hf/families/") + family;
+    }
+    void whatIsNotAskedForChangesNothing()
+    {
+        QFETCH(QString, model);
+        const auto decoder = goldenDecoder(model.toStdString());
+        std::mt19937 random(23);
+        for (const std::int64_t length : {1, 2, 40}) {
+            const at::Tensor ids = randomIds(*decoder, 2, length, random);
+            const at::Tensor next = randomIds(*decoder, 2, 1, random);
+            MixedKVCache all = decoder->makeCache(2);
+            const at::Tensor want = run(*decoder, ids, &all).narrow(1, length - 1, 1);
+            const at::Tensor wantNext = run(*decoder, next, &all);
+            for (const auto logits : {LogitPositions::Last, LogitPositions::None}) {
+                ForwardOptions options;
+                options.logits = logits;
+                MixedKVCache cache = decoder->makeCache(2);
+                const at::Tensor got = decoder->forward(ids, &cache, options);
+                QCOMPARE(got.defined(), logits == LogitPositions::Last);
+                QString worst = got.defined() ? difference(got, want) : QString();
+                QVERIFY2(worst.isEmpty(), qPrintable(worst));
+                QCOMPARE(cache.seqLen(), length);
+                worst = difference(run(*decoder, next, &cache), wantNext);
+                QVERIFY2(worst.isEmpty(), qPrintable(worst));
+            }
+        }
+    }
+
     void truncatedAndRefilledEqualsFresh_data() { addModels(); }
     void truncatedAndRefilledEqualsFresh()
     {
