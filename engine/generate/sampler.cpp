@@ -81,8 +81,9 @@ bool Sampler::isGreedy(float largestLogit) const
         throw EngineError(
             "the model's logits are not finite numbers, so no token can be chosen: its "
             "weights are damaged, or too large for these numbers (--dtype)");
-    // So small a temperature that the division overflows leaves one token, too.
-    return m_settings.temperature <= 0.0 ||
+    // So small a temperature that the division overflows, or that is 0 as a float, leaves one
+    // token, too.
+    return static_cast<float>(m_settings.temperature) <= 0.0F ||
            std::abs(static_cast<double>(largestLogit)) / m_settings.temperature >
                std::numeric_limits<float>::max();
 }

@@ -79,8 +79,12 @@ private Q_SLOTS:
         at::Tensor logits = at::zeros({300}, at::kFloat);
         logits[17] = 3.0F;
         SamplingSettings settings;
-        settings.temperature = 1e-40;
-        QCOMPARE(Sampler(settings).next(logits).id, 17);
+        for (const double temperature : {1e-40, 1e-300}) {
+            settings.temperature = temperature;
+            QCOMPARE(Sampler(settings).next(logits).id, 17);
+            // The largest is 0, whose quotient never overflows.
+            QCOMPARE(Sampler(settings).next(logits.sub(3.0F)).id, 17);
+        }
     }
 
     void drawsAreTorchMultinomial()
