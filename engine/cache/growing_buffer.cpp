@@ -57,6 +57,13 @@ void GrowingBuffer::commit()
     m_stagedLength = 0;
 }
 
+KVSlots GrowingBuffer::slots() const
+{
+    if (m_capacity == 0)
+        return {};
+    return {slotsOf(m_keys, 0, m_capacity), slotsOf(m_values, 0, m_capacity)};
+}
+
 void GrowingBuffer::commitWritten()
 {
     ++m_length;

@@ -49,7 +49,7 @@ public:
     /// All stored positions: one segment, or none while empty.
     KVView view() const;
     /// Undefined arrays at capacity 0.
-    KVSlots slots() const { return {m_keys, m_values}; }
+    KVSlots slots() const;
     /// Counts the next position, whose slot of slots() the caller has written. \pre makeRoom(1),
     /// nothing staged
     void commitWritten();

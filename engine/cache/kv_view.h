@@ -20,8 +20,10 @@ struct KVSegment
     std::int64_t length() const { return keys.size(2); }
 };
 
-/// The arrays of a layer as they lie, both [B, Hkv, capacity, D] (int8: D + 4) contiguous; position
-/// p lives in slot p % capacity.
+/// The slots of a layer where they lie, both [B, Hkv, capacity, D] (int8 and fp8: D + 4), the last
+/// two dimensions contiguous; position p lives in slot p % capacity. The arrays may be of different
+/// lengths, so that heads are not equally far apart in both: an array that grew stays where the
+/// other found no memory.
 struct KVSlots
 {
     at::Tensor keys;

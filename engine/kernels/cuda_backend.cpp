@@ -57,7 +57,8 @@ const CudaKernels* loadKernels()
     using Entry = const CudaKernels* (*)();
     const auto entry = reinterpret_cast<Entry>(dlsym(module, "kvscopeCudaKernels"));
     const auto* kernels = entry != nullptr ? entry() : nullptr;
-    if (kernels == nullptr || kernels->size != sizeof(CudaKernels))
+    if (kernels == nullptr ||
+        kernels->interface != CudaInterface{.kernelsSize = sizeof(CudaKernels)})
         throw ArgumentError("kvscope's CUDA library is from another version; build kvscope again.");
     if (kernels->deviceCount() == 0)
         throw ArgumentError("No usable NVIDIA GPU was found, so only the CPU can be used.");

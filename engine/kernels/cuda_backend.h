@@ -14,16 +14,30 @@
 
 namespace kvscope {
 
+/// What the program and the CUDA module must have in common.
+struct CudaInterface
+{
+    /// Raised with every change of what they hand each other that no size shows.
+    static constexpr std::size_t kNumber = 1;
+
+    std::size_t number = kNumber;
+    std::size_t kernelsSize = 0; ///< sizeof(CudaKernels)
+    std::size_t launchSize = sizeof(StepLaunch);
+    std::size_t topSize = sizeof(TopLogits);
+
+    bool operator==(const CudaInterface&) const = default;
+};
+
 /// What the CUDA module (libkvscope_cuda.so) offers. It is a library of its own so that programs
 /// that stay on the CPU never load LibTorch's CUDA half, some 1 GB.
 struct CudaKernels
 {
-    /// sizeof(CudaKernels) of who built it: one of another version is not called.
-    std::size_t size;
+    /// Of who built it: one of another interface is not called.
+    CudaInterface interface;
     /// Devices that can be used; 0 where the driver reports an error.
     int (*deviceCount)();
-    /// attention() for one token; see decode_attention_launch.h for its limits, which the caller has
-    /// checked.
+    /// attention() for one token; see decode_attention_launch.h for its limits, which the caller
+    /// has checked.
     at::Tensor (*decodeAttention)(const at::Tensor& q, const KVView& view,
                                   std::int64_t firstQueryPosition,
                                   const AttentionSettings& settings);

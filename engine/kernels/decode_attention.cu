@@ -15,45 +15,33 @@ __device__ std::int64_t offsetOf(const std::int64_t (&strides)[3], std::int64_t 
     return blockIdx.z * strides[0] + blockIdx.y * strides[1] + index * strides[2];
 }
 
-/// Positions that one split attends to.
-struct SplitRange
+/// The positions that are attended to, and how they are shared out.
+struct SplitKeys
 {
     std::int64_t begin;
     std::int64_t end;
+    std::int64_t perSplit;
+    int numSplits; ///< that have keys
 };
 
-__device__ SplitRange rangeOf(const DecodeAttentionLaunch& call, int split)
+__device__ SplitKeys splitKeys(const DecodeAttentionLaunch& call)
 {
-    std::int64_t begin = call.begin;
-    std::int64_t end = call.end;
-    std::int64_t keysPerSplit = call.keysPerSplit;
-    if (call.position != nullptr) {
-        end = *call.position + 1;
-        begin = call.window > 0 && call.window < end ? end - call.window : 0;
-        // Whole tiles, so that a short history is not spread over splits of a few keys.
-        keysPerSplit = (end - begin + call.numSplits - 1) / call.numSplits;
-        keysPerSplit = (keysPerSplit + kTileKeys - 1) / kTileKeys * kTileKeys;
-    }
-    begin += split * keysPerSplit;
-    return {begin, begin + keysPerSplit < end ? begin + keysPerSplit : end};
+    if (call.position == nullptr)
+        return {call.begin, call.end, call.keysPerSplit, call.numSplits};
+    const std::int64_t end = *call.position + 1;
+    const std::int64_t begin = call.window > 0 && call.window < end ? end - call.window : 0;
+    // Whole tiles, so that a short history is not spread over splits of a few keys.
+    std::int64_t perSplit = (end - begin + call.numSplits - 1) / call.numSplits;
+    perSplit = (perSplit + kTileKeys - 1) / kTileKeys * kTileKeys;
+    return {begin, end, perSplit, static_cast<int>((end - begin + perSplit - 1) / perSplit)};
 }
 
-/// Consecutive keys, of which key k is found by one addition.
-struct Tile
-{
-    std::int64_t first; ///< a position, or in slots its slot
-};
-
-__device__ Tile tileAt(const DecodeAttentionLaunch& call, std::int64_t position)
-{
-    return {call.capacity > 0 ? position % call.capacity : position};
-}
-
-/// The piece where key k of a tile lies, and its index there.
-__device__ const DecodePiece& pieceOf(const DecodeAttentionLaunch& call, Tile tile, int k,
+/// The piece where a key lies, and its index there. \param place  its position, or in slots its
+/// slot, which may be counted on beyond the last
+__device__ const DecodePiece& pieceOf(const DecodeAttentionLaunch& call, std::int64_t place,
                                       std::int64_t& index)
 {
-    index = tile.first + k;
+    index = place;
     if (call.capacity > 0) {
         index -= index >= call.capacity ? call.capacity : 0;
         return call.pieces[0];
@@ -66,18 +54,18 @@ __device__ const DecodePiece& pieceOf(const DecodeAttentionLaunch& call, Tile ti
 }
 
 template <typename Element>
-__device__ const Element* keyAt(const DecodeAttentionLaunch& call, Tile tile, int k)
+__device__ const Element* keyAt(const DecodeAttentionLaunch& call, std::int64_t place)
 {
     std::int64_t index = 0;
-    const DecodePiece& piece = pieceOf(call, tile, k, index);
+    const DecodePiece& piece = pieceOf(call, place, index);
     return static_cast<const Element*>(piece.keys) + offsetOf(piece.keyStrides, index);
 }
 
 template <typename Element>
-__device__ const Element* valueAt(const DecodeAttentionLaunch& call, Tile tile, int k)
+__device__ const Element* valueAt(const DecodeAttentionLaunch& call, std::int64_t place)
 {
     std::int64_t index = 0;
-    const DecodePiece& piece = pieceOf(call, tile, k, index);
+    const DecodePiece& piece = pieceOf(call, place, index);
     return static_cast<const Element*>(piece.values) + offsetOf(piece.valueStrides, index);
 }
 
@@ -111,8 +99,8 @@ struct SplitState
 
 /// scores[g][k] = q[g] . key k: eight lanes a key, sixteen keys at a time.
 template <int MaxGroup, typename Element>
-__device__ void scoreTile(const DecodeAttentionLaunch& call, SplitState<MaxGroup>& state, Tile tile,
-                          int numKeys)
+__device__ void scoreTile(const DecodeAttentionLaunch& call, SplitState<MaxGroup>& state,
+                          std::int64_t tile, int numKeys)
 {
     const int lane = threadIdx.x % kLanesPerKey;
     const int pairs = call.headDim / 2;
@@ -120,7 +108,7 @@ __device__ void scoreTile(const DecodeAttentionLaunch& call, SplitState<MaxGroup
         float dots[MaxGroup] = {};
         float scale = 0.0F;
         if (k < numKeys) {
-            const Element* key = keyAt<Element>(call, tile, k);
+            const Element* key = keyAt<Element>(call, tile + k);
             scale = scaleOf(key, call.headDim);
 #pragma unroll 4
             for (int p = lane; p < pairs; p += kLanesPerKey) {
@@ -174,7 +162,10 @@ __global__ void __launch_bounds__(kThreads) attendSplit(DecodeAttentionLaunch ca
 {
     __shared__ SplitState<MaxGroup> state;
     static_assert(sizeof state <= 48 << 10, "what a block may have without asking");
-    const int split = blockIdx.x;
+    const int split = static_cast<int>(blockIdx.x);
+    const SplitKeys keys = splitKeys(call);
+    if (split >= keys.numSplits)
+        return; // the whole block; nobody reads what it would leave
     const int numHeads = call.numKvHeads * call.group;
     const std::int64_t firstHead = static_cast<std::int64_t>(blockIdx.z) * numHeads +
                                    static_cast<std::int64_t>(blockIdx.y) * call.group;
@@ -197,11 +188,12 @@ __global__ void __launch_bounds__(kThreads) attendSplit(DecodeAttentionLaunch ca
     const int numSubsets = kThreads / pairs;
     float2 acc[MaxGroup] = {};
 
-    const SplitRange range = rangeOf(call, split);
-    for (std::int64_t first = range.begin; first < range.end; first += kTileKeys) {
-        const Tile tile = tileAt(call, first);
-        const int numKeys =
-            range.end - first < kTileKeys ? static_cast<int>(range.end - first) : kTileKeys;
+    const std::int64_t begin = keys.begin + split * keys.perSplit;
+    const std::int64_t end = begin + keys.perSplit < keys.end ? begin + keys.perSplit : keys.end;
+    // Where a tile lies moves on with its position: one division for all of them.
+    std::int64_t tile = call.capacity > 0 ? begin % call.capacity : begin;
+    for (std::int64_t first = begin; first < end; first += kTileKeys) {
+        const int numKeys = end - first < kTileKeys ? static_cast<int>(end - first) : kTileKeys;
         scoreTile<MaxGroup, Element>(call, state, tile, numKeys);
         __syncthreads();
         softmaxTile(call, state);
@@ -213,7 +205,7 @@ __global__ void __launch_bounds__(kThreads) attendSplit(DecodeAttentionLaunch ca
             }
 #pragma unroll 4
             for (int k = subset; k < numKeys; k += numSubsets) {
-                const Element* row = valueAt<Element>(call, tile, k);
+                const Element* row = valueAt<Element>(call, tile + k);
                 const float scale = scaleOf(row, headDim);
                 const float2 pair = loadPair(row + column);
                 const float2 value = make_float2(pair.x * scale, pair.y * scale);
@@ -224,6 +216,8 @@ __global__ void __launch_bounds__(kThreads) attendSplit(DecodeAttentionLaunch ca
             }
         }
         __syncthreads();
+        tile += kTileKeys;
+        tile -= call.capacity > 0 && tile >= call.capacity ? call.capacity : 0;
     }
 
     if (subset < numSubsets) {
@@ -248,23 +242,31 @@ __global__ void __launch_bounds__(kThreads) attendSplit(DecodeAttentionLaunch ca
     }
 }
 
-/// One block a query head and sequence. A split without keys has max -inf and sum 0, and so no
-/// weight.
+/// One block a query head and sequence.
 __global__ void __launch_bounds__(kThreads) mergeSplits(DecodeAttentionLaunch call)
 {
+    __shared__ float weights[kDecodeMostSplits];
+    const int numSplits = splitKeys(call).numSplits;
     const std::int64_t head = static_cast<std::int64_t>(blockIdx.y) * gridDim.x + blockIdx.x;
     const float* states = call.partialStates + head * call.numSplits * 2;
     const float* values = call.partialValues + head * call.numSplits * call.headDim;
-    float max = -INFINITY;
-    for (int s = 0; s < call.numSplits; ++s)
+    float max = -INFINITY; // every warp finds it for itself
+    for (int s = threadIdx.x % kWarpLanes; s < numSplits; s += kWarpLanes)
         max = fmaxf(max, states[2 * s]);
-    float sum = call.sinks != nullptr ? expf(call.sinks[blockIdx.x] - max) : 0.0F;
-    for (int s = 0; s < call.numSplits; ++s)
-        sum += states[2 * s + 1] * expf(states[2 * s] - max);
+    max = warpMax(max);
+    float ofThread = 0.0F;
+    for (int s = threadIdx.x; s < numSplits; s += kThreads) {
+        weights[s] = expf(states[2 * s] - max);
+        ofThread += states[2 * s + 1] * weights[s];
+    }
+    float sum = blockSum<kThreads>(ofThread); // behind it all weights are there
+    if (call.sinks != nullptr)
+        sum += expf(call.sinks[blockIdx.x] - max);
     for (int d = threadIdx.x; d < call.headDim; d += kThreads) {
         float total = 0.0F;
-        for (int s = 0; s < call.numSplits; ++s)
-            total += values[s * call.headDim + d] * expf(states[2 * s] - max);
+#pragma unroll 4
+        for (int s = 0; s < numSplits; ++s)
+            total += values[s * call.headDim + d] * weights[s];
         storeNumber(call.out, call.queryType, head * call.headDim + d, total / sum);
     }
 }

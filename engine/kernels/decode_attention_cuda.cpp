@@ -49,9 +49,15 @@ int deviceCount()
     return c10::cuda::device_count();
 }
 
-constexpr CudaKernels kKernels{sizeof(CudaKernels), deviceCount,     decodeAttention,
-                               weightProductOnCuda, rmsNormOnCuda,   rotateOnCuda,
-                               gatedOnCuda,         topLogitsOnCuda, makeCudaStepRunner};
+constexpr CudaKernels kKernels{CudaInterface{.kernelsSize = sizeof(CudaKernels)},
+                               deviceCount,
+                               decodeAttention,
+                               weightProductOnCuda,
+                               rmsNormOnCuda,
+                               rotateOnCuda,
+                               gatedOnCuda,
+                               topLogitsOnCuda,
+                               makeCudaStepRunner};
 
 } // namespace
 

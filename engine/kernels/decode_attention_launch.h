@@ -9,6 +9,7 @@ namespace kvscope {
 /// Limits of the CUDA decode kernel; attention() uses attentionInBlocks() beyond them.
 constexpr int kDecodeMaxGroup = 16;    ///< query heads per key/value head
 constexpr int kDecodeMaxHeadDim = 256; ///< and even
+constexpr int kDecodeMostSplits = 512; ///< whose weights one block merges
 
 /// Keys and values of consecutive positions; strides in elements along batch, heads and positions,
 /// all even, the last dimension contiguous, both aligned to two elements. In int8 and fp8 the head
@@ -42,7 +43,7 @@ struct DecodeAttentionLaunch
     /// Where position p lies in slot p % capacity of pieces[0]; 0: in pieces.
     std::int64_t capacity;
     /// The query's, on the device, where a launch is the same from step to step: begin, end and
-    /// keysPerSplit are then found there. Null: they are given.
+    /// keysPerSplit below are then not read but found there. Null: they are given.
     const std::int64_t* position;
     std::int64_t window; ///< with `position`; 0: all positions are seen
     int batch;
@@ -52,14 +53,14 @@ struct DecodeAttentionLaunch
     float scale;
     std::int64_t begin;
     std::int64_t end;
-    int numSplits;
+    int numSplits;             ///< at most kDecodeMostSplits
     std::int64_t keysPerSplit; ///< numSplits * keysPerSplit >= end - begin
     float* partialValues;      ///< scratch [B, H, numSplits, D]
     float* partialStates;      ///< scratch [B, H, numSplits, 2]: max, sum
 };
 
-/// Splits so that there are about eight blocks a multiprocessor, none with less than two tiles of
-/// 64 keys. By arithmetic: an H200 has some 22 KB a multiprocessor on the way from memory (4.8
+/// Splits so that there are about eight blocks a multiprocessor, none with less than a tile of 64
+/// keys. By arithmetic: an H200 has some 22 KB a multiprocessor on the way from memory (4.8
 /// TB/s, 600 ns), and a warp asks for a few hundred bytes at a time. \param launch  with batch,
 /// heads, begin and end
 inline void planSplits(DecodeAttentionLaunch& launch, int multiprocessors)
@@ -67,13 +68,15 @@ inline void planSplits(DecodeAttentionLaunch& launch, int multiprocessors)
     const std::int64_t numKeys = launch.end - launch.begin;
     const std::int64_t blocks = static_cast<std::int64_t>(launch.batch) * launch.numKvHeads;
     const std::int64_t wanted = (8 * multiprocessors + blocks - 1) / blocks;
-    const std::int64_t most = (numKeys + 127) / 128;
-    const std::int64_t splits = wanted < 1 ? 1 : wanted;
-    launch.numSplits = static_cast<int>(splits < most ? splits : most);
+    std::int64_t splits = numKeys / 64;
+    splits = splits < wanted ? splits : wanted;
+    splits = splits < kDecodeMostSplits ? splits : kDecodeMostSplits;
+    launch.numSplits = static_cast<int>(splits < 1 ? 1 : splits);
     launch.keysPerSplit = (numKeys + launch.numSplits - 1) / launch.numSplits;
 }
 
-/// Splits of a launch with `position`: as many as its slots are worth, whatever is stored by then.
+/// Splits of a launch with `position`: as many as its slots are worth. Of what is stored by then
+/// each takes whole tiles, so that the last ones may have none.
 inline void planSlotSplits(DecodeAttentionLaunch& launch, int multiprocessors)
 {
     launch.begin = 0;

@@ -54,6 +54,8 @@ struct StoreHeadsLaunch
     CudaNumber cache; ///< of keys and values
     void* keys;       ///< [numKvHeads, capacity, row]; int8 and fp8 rows as scaled_rows.h has them
     void* values;
+    std::int64_t keyHeadStride; ///< in numbers, from a head to the next
+    std::int64_t valueHeadStride;
     std::int64_t capacity; ///< position p lies in slot p % capacity
     int numHeads;
     int numKvHeads;

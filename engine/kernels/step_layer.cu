@@ -6,32 +6,22 @@ namespace kvscope {
 namespace {
 
 constexpr int kLayerThreads = 128;
+constexpr int kAddThreads = 512; ///< a post-norm has one block
 
 /// A group of a row of the embedding. \param count  kGroup, or less at a plain row's end
 __device__ void readGroup(const EmbedLaunch& call, const std::byte* row, int group, int count,
                           float* to)
 {
-    switch (call.type) {
-    case StorageType::F32:
-    case StorageType::F16:
-    case StorageType::BF16: {
-        const CudaNumber number = call.type == StorageType::F32    ? CudaNumber::Float32
-                                  : call.type == StorageType::BF16 ? CudaNumber::BFloat16
-                                                                   : CudaNumber::Float16;
+    if (isPlain(call.type)) {
         for (int i = 0; i < count; ++i)
-            to[i] = loadNumber(row, number, group * kGroup + i);
+            to[i] = loadNumber(row, plainNumberOf(call.type), group * kGroup + i);
         return;
-    }
-    default:
-        break;
     }
     std::int8_t integers[kGroup];
     GroupFactors factors;
     withBlocksOf(call.type, [&](auto type) {
         constexpr StorageType kType = decltype(type)::value;
-        constexpr int kGroupsPerBlock = isKFormat(kType) ? 8 : 1;
-        const int blockBytes = static_cast<int>(call.rowBytes * kGroupsPerBlock *
-                                                static_cast<int>(kGroup) / call.width);
+        const int blockBytes = blockBytesOf<kType>(call.rowBytes, call.width);
         factors = readGroupAt<kType>(row, blockBytes, group, integers);
     });
     for (int i = 0; i < count; ++i)
@@ -106,10 +96,8 @@ __device__ void storeRounded(__nv_fp8_e4m3* to, float number)
 
 /// As quantizeRow() of scaled_rows.h. \param most  what the largest number becomes
 template <typename Element>
-__device__ void storeScaled(const StoreHeadsLaunch& call, const float* row, std::int64_t slot,
-                            void* array, float most)
+__device__ void storeScaled(const float* row, int headDim, Element* to, float most)
 {
-    const int headDim = call.headDim;
     float largest = 0.0F;
     bool isFinite = true;
     for (int i = 0; i < headDim; ++i) { // every thread for itself: a head is short
@@ -117,26 +105,31 @@ __device__ void storeScaled(const StoreHeadsLaunch& call, const float* row, std:
         largest = fmaxf(largest, fabsf(row[i]));
     }
     const float inverse = isFinite && largest >= 1e-30F ? most / largest : 0.0F;
-    Element* to = static_cast<Element*>(array) + slot * (headDim + static_cast<int>(sizeof(float)));
     for (int i = threadIdx.x; i < headDim; i += kLayerThreads)
         storeRounded(to + i, inverse > 0.0F ? row[i] * inverse : 0.0F);
     if (threadIdx.x == 0)
         *reinterpret_cast<float*>(to + headDim) = isFinite ? largest / most : NAN;
 }
 
-__device__ void storeRow(const StoreHeadsLaunch& call, const float* row, int head, void* array)
+/// \param first  number of the head's first slot
+__device__ void storeRow(const StoreHeadsLaunch& call, const float* row, void* array,
+                         std::int64_t first)
 {
-    const std::int64_t slot = head * call.capacity + call.token->position % call.capacity;
+    constexpr int kScale = sizeof(float);
+    const std::int64_t slot = call.token->position % call.capacity;
+    const int headDim = call.headDim;
     switch (call.cache) {
     case CudaNumber::Int8:
-        storeScaled<std::int8_t>(call, row, slot, array, 127.0F);
+        storeScaled(row, headDim,
+                    static_cast<std::int8_t*>(array) + first + slot * (headDim + kScale), 127.0F);
         break;
     case CudaNumber::Fp8:
-        storeScaled<__nv_fp8_e4m3>(call, row, slot, array, 448.0F);
+        storeScaled(row, headDim,
+                    static_cast<__nv_fp8_e4m3*>(array) + first + slot * (headDim + kScale), 448.0F);
         break;
     default:
-        for (int i = threadIdx.x; i < call.headDim; i += kLayerThreads)
-            storeNumber(array, call.cache, slot * call.headDim + i, row[i]);
+        for (int i = threadIdx.x; i < headDim; i += kLayerThreads)
+            storeNumber(array, call.cache, first + slot * headDim + i, row[i]);
     }
 }
 
@@ -156,12 +149,12 @@ __global__ void __launch_bounds__(kLayerThreads) storeHeads(StoreHeadsLaunch cal
     if (head < call.numKvHeads) {
         loadHead(call, call.k, head, call.numKvHeads, call.keyGain, row);
         turnHead(call, row);
-        storeRow(call, row, head, call.keys);
+        storeRow(call, row, call.keys, head * call.keyHeadStride);
         return;
     }
     head -= call.numKvHeads;
     loadHead(call, call.v, head, call.numKvHeads, nullptr, row);
-    storeRow(call, row, head, call.values);
+    storeRow(call, row, call.values, head * call.valueHeadStride);
 }
 
 /// One warp.
@@ -224,37 +217,39 @@ __device__ float partsAt(const AddPartsLaunch& call, int i)
     return sum;
 }
 
-__global__ void __launch_bounds__(kLayerThreads) addParts(AddPartsLaunch call)
+__global__ void __launch_bounds__(kAddThreads) addParts(AddPartsLaunch call)
 {
     float factor = call.scale;
     if (call.gain != nullptr) { // one block then
         float squares = 0.0F;
-        for (int i = threadIdx.x; i < call.width; i += kLayerThreads) {
+        for (int i = threadIdx.x; i < call.width; i += kAddThreads) {
             const float number = partsAt(call, i);
             squares += number * number;
         }
-        const float mean = blockSum<kLayerThreads>(squares) / static_cast<float>(call.width);
+        const float mean = blockSum<kAddThreads>(squares) / static_cast<float>(call.width);
         factor *= 1.0F / sqrtf(mean + call.epsilon);
     }
-    const int step = static_cast<int>(gridDim.x) * kLayerThreads;
-    for (int i = static_cast<int>(blockIdx.x) * kLayerThreads + static_cast<int>(threadIdx.x);
+    const int step = static_cast<int>(gridDim.x) * kAddThreads;
+    for (int i = static_cast<int>(blockIdx.x) * kAddThreads + static_cast<int>(threadIdx.x);
          i < call.width; i += step)
         call.residual[i] +=
             factor * partsAt(call, i) * (call.gain != nullptr ? call.gain[i] : 1.0F);
 }
 
-unsigned blocksFor(int count)
+unsigned blocksFor(int count, int threads)
 {
-    return static_cast<unsigned>((count + kLayerThreads - 1) / kLayerThreads);
+    return static_cast<unsigned>((count + threads - 1) / threads);
 }
 
 } // namespace
 
 cudaError_t launchEmbed(const EmbedLaunch& launch, cudaStream_t stream)
 {
-    constexpr int kWide = static_cast<int>(kGroup);
-    return launchKernel(embedToken, dim3(blocksFor((launch.width + kWide - 1) / kWide)),
-                        kLayerThreads, stream, launch);
+    if (!isPlain(launch.type) && !withBlocksOf(launch.type, [](auto) {}))
+        return cudaErrorInvalidValue;
+    const int groups = static_cast<int>((launch.width + kGroup - 1) / kGroup);
+    return launchKernel(embedToken, dim3(blocksFor(groups, kLayerThreads)), kLayerThreads, stream,
+                        launch);
 }
 
 cudaError_t launchStoreHeads(const StoreHeadsLaunch& launch, cudaStream_t stream)
@@ -271,8 +266,8 @@ cudaError_t launchChooseExperts(const ChooseExpertsLaunch& launch, cudaStream_t 
 
 cudaError_t launchAddParts(const AddPartsLaunch& launch, cudaStream_t stream)
 {
-    return launchKernel(addParts, dim3(launch.gain != nullptr ? 1 : blocksFor(launch.width)),
-                        kLayerThreads, stream, launch);
+    const unsigned blocks = launch.gain != nullptr ? 1 : blocksFor(launch.width, kAddThreads);
+    return launchKernel(addParts, dim3(blocks), kAddThreads, stream, launch);
 }
 
 } // namespace kvscope

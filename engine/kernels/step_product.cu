@@ -6,11 +6,6 @@ namespace kvscope {
 
 namespace {
 
-KVSCOPE_ANYWHERE constexpr bool isPlain(StorageType type)
-{
-    return type == StorageType::F32 || type == StorageType::F16 || type == StorageType::BF16;
-}
-
 /// Rows a warp has: of blocks four, which share the stretch of x that all warps have copied.
 KVSCOPE_ANYWHERE constexpr int rowsPerWarp(StorageType type)
 {
@@ -24,10 +19,7 @@ constexpr int kPerLoad = type == StorageType::F32 ? 4 : 8;
 template <StorageType type>
 __device__ float plainNumber(const void* from, int index)
 {
-    constexpr CudaNumber kNumber = type == StorageType::F32    ? CudaNumber::Float32
-                                   : type == StorageType::BF16 ? CudaNumber::BFloat16
-                                                               : CudaNumber::Float16;
-    return loadNumber(from, kNumber, index);
+    return loadNumber(from, plainNumberOf(type), index);
 }
 
 /// A lane's part of a stretch of a plain row times x.
@@ -105,9 +97,7 @@ __global__ void __launch_bounds__(kProductThreads) multiplyOne(StepProductLaunch
     const int firstRow = (static_cast<int>(blockIdx.x) * kProductWarps + warp) * kRows;
     const auto perStretch =
         static_cast<std::int64_t>(call.rowBytes * static_cast<std::int64_t>(kStretch) / call.cols);
-    constexpr int kGroupsPerBlock = isKFormat(type) ? 8 : 1;
-    const int blockBytes =
-        static_cast<int>(call.rowBytes * kGroupsPerBlock * static_cast<int>(kGroup) / call.cols);
+    const int blockBytes = blockBytesOf<type>(call.rowBytes, call.cols);
     float sums[kRows] = {};
     for (int col = 0; col < call.cols; col += kStretch) {
         const int count = call.cols - col < kStretch ? call.cols - col : kStretch;

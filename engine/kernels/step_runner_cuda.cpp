@@ -26,6 +26,7 @@ public:
     }
     ~CudaStepRunner() override
     {
+        const c10::cuda::CUDAGuard guard(m_device);
         forgetGraph();
         C10_CUDA_CHECK_WARN(cudaStreamDestroy(m_capturing));
     }
@@ -35,32 +36,40 @@ public:
         const c10::cuda::CUDAGuard guard(m_device);
         const cudaStream_t stream = c10::cuda::getCurrentCUDAStream(m_device.index()).stream();
         if (areNew) {
-            // A kernel is loaded when it is first launched, which must not happen while one
-            // captures.
+            // Run one by one: a kernel is loaded when it is first launched, which must not happen
+            // while one captures.
             forgetGraph();
-            C10_CUDA_CHECK(launchStep(launches.data(), launches.size(), stream));
-            return;
+            m_canBeGraph = true;
+        } else if (m_graph == nullptr && m_canBeGraph) {
+            m_canBeGraph = capture(launches);
         }
-        if (m_graph == nullptr)
-            capture(launches);
-        C10_CUDA_CHECK(cudaGraphLaunch(m_graph, stream));
+        C10_CUDA_CHECK(m_graph != nullptr ? cudaGraphLaunch(m_graph, stream)
+                                          : launchStep(launches.data(), launches.size(), stream));
     }
 
     int multiprocessors() const override { return m_multiprocessors; }
 
 private:
-    void capture(std::span<const StepLaunch> launches)
+    /// \returns false where there is no graph to be had; the launches may still run one by one
+    bool capture(std::span<const StepLaunch> launches)
     {
         // Other threads may go on allocating meanwhile.
         C10_CUDA_CHECK(cudaStreamBeginCapture(m_capturing, cudaStreamCaptureModeThreadLocal));
         const cudaError_t queued = launchStep(launches.data(), launches.size(), m_capturing);
         cudaGraph_t recorded = nullptr;
         const cudaError_t ended = cudaStreamEndCapture(m_capturing, &recorded);
-        C10_CUDA_CHECK(queued);
-        C10_CUDA_CHECK(ended);
-        const cudaError_t made = cudaGraphInstantiate(&m_graph, recorded, 0);
-        C10_CUDA_CHECK_WARN(cudaGraphDestroy(recorded));
-        C10_CUDA_CHECK(made);
+        const cudaError_t made = queued != cudaSuccess ? queued
+                                 : ended != cudaSuccess
+                                     ? ended
+                                     : cudaGraphInstantiate(&m_graph, recorded, 0);
+        if (recorded != nullptr)
+            C10_CUDA_CHECK_WARN(cudaGraphDestroy(recorded));
+        if (made == cudaSuccess)
+            return true;
+        m_graph = nullptr;
+        static_cast<void>(cudaGetLastError()); // what is forgiven here is not to be found later
+        TORCH_WARN("decode steps run without a CUDA graph: ", cudaGetErrorString(made));
+        return false;
     }
 
     /// A graph that still runs is freed once it has.
@@ -75,6 +84,7 @@ private:
     int m_multiprocessors = 1;
     cudaStream_t m_capturing = nullptr;
     cudaGraphExec_t m_graph = nullptr;
+    bool m_canBeGraph = false; ///< the launches at hand
 };
 
 } // namespace

@@ -33,6 +33,27 @@ KVSCOPE_ANYWHERE constexpr bool isKFormat(StorageType type)
            type == StorageType::IQ4_XS;
 }
 
+KVSCOPE_ANYWHERE constexpr bool isPlain(StorageType type)
+{
+    return type == StorageType::F32 || type == StorageType::F16 || type == StorageType::BF16;
+}
+
+/// How the numbers of a plain type are stored. \pre isPlain(type)
+KVSCOPE_ANYWHERE constexpr CudaNumber plainNumberOf(StorageType type)
+{
+    return type == StorageType::F32    ? CudaNumber::Float32
+           : type == StorageType::BF16 ? CudaNumber::BFloat16
+                                       : CudaNumber::Float16;
+}
+
+/// Of a row of `cols` columns.
+template <StorageType type>
+__device__ int blockBytesOf(std::int64_t rowBytes, int cols)
+{
+    constexpr int kColumns = static_cast<int>(kGroup) * (isKFormat(type) ? 8 : 1);
+    return static_cast<int>(rowBytes * kColumns / cols);
+}
+
 template <StorageType type>
 __device__ GroupFactors readGroupAt(const std::byte* blocks, int blockBytes, int group,
                                     std::int8_t* integers)

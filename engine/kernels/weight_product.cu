@@ -17,8 +17,7 @@ __global__ void __launch_bounds__(kProductThreads) multiplyRows(WeightProductLau
     const int lane = threadIdx.x % kWarpLanes;
     const int firstRow = (static_cast<int>(blockIdx.x) * kProductWarps + warp) * kRowsPerWarp;
     constexpr int kGroupsPerBlock = isKFormat(type) ? 8 : 1;
-    const int blockBytes = static_cast<int>(
-        call.rowBytes / (call.cols / (static_cast<int>(kGroup) * kGroupsPerBlock)));
+    const int blockBytes = blockBytesOf<type>(call.rowBytes, call.cols);
     float sums[kRowsPerWarp][Inputs] = {};
     for (int col = 0; col < call.cols; col += kStretch) {
         const int count = call.cols - col < kStretch ? call.cols - col : kStretch;

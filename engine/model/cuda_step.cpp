@@ -4,6 +4,8 @@
 #include "engine/model/cuda_step_buffers.h"
 #include "engine/model/cuda_step_launches.h"
 
+#include <ATen/ops/empty_like.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -16,6 +18,8 @@ struct LayerPlace
 {
     const void* keys;
     const void* values;
+    std::int64_t keyHeadStride;
+    std::int64_t valueHeadStride;
     std::int64_t capacity;
     at::ScalarType type;
 
@@ -29,9 +33,24 @@ std::vector<LayerPlace> placesOf(const MixedKVCache& cache)
     for (std::int64_t layer = 0; layer < numLayers; ++layer) {
         const KVSlots slots = cache.slots(layer);
         places.push_back({slots.keys.const_data_ptr(), slots.values.const_data_ptr(),
-                          slots.capacity(), slots.keys.scalar_type()});
+                          slots.keys.stride(1), slots.values.stride(1), slots.capacity(),
+                          slots.keys.scalar_type()});
     }
     return places;
+}
+
+/// The kernels write where the cache says, so it must be one for this model.
+void requireCacheOf(const ModelConfig& config, at::Device device, const MixedKVCache& cache)
+{
+    const CacheShape& shape = cache.shape();
+    TORCH_CHECK(CudaStep::canFill(cache) && cache.options().device() == device &&
+                    shape.layers.size() == config.layers.size() &&
+                    shape.numKvHeads == config.numKvHeads && shape.headDim == config.headDim,
+                "a step on ", device, " of ", config.layers.size(), " layers with ",
+                config.numKvHeads, " heads of ", config.headDim,
+                " cannot write to this cache: it is on ", cache.options().device(), " for ",
+                shape.layers.size(), " layers with ", shape.numKvHeads, " heads of ",
+                shape.headDim);
 }
 
 bool areAlike(const WeightMatrix& a, const WeightMatrix& b)
@@ -111,6 +130,7 @@ at::Tensor CudaStep::run(std::int64_t id, std::span<const RotaryRows> rows, Mixe
     if (stop.stop_requested())
         throw Stopped{};
     Impl& step = *m_impl;
+    requireCacheOf(step.config, step.buffers.x.device(), cache);
     OpenChunk chunk(&cache, 1);
     std::vector<LayerPlace> places = placesOf(cache);
     const bool areNew = places != step.places;
@@ -120,11 +140,14 @@ at::Tensor CudaStep::run(std::int64_t id, std::span<const RotaryRows> rows, Mixe
                                       step.buffers, step.runner->multiprocessors()},
                                      cache);
     }
+    // Asked for before anything is written.
+    const at::Tensor logits = at::empty_like(step.buffers.logits);
     step.buffers.setToken({id, cache.seqLen()}, rows);
     step.runner->run(step.made.launches, areNew);
     step.places = std::move(places);
     chunk.commitWritten();
-    return step.buffers.logits.clone();
+    logits.copy_(step.buffers.logits);
+    return logits;
 }
 
 } // namespace kvscope

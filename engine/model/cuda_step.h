@@ -44,7 +44,10 @@ public:
     /// \param cache  \pre canFill(cache); where it grew or is another one than in the step before,
     ///               the sequence is made anew
     /// \returns logits [1, 1, V] of the unscaled head, float32 on the device
-    /// \throws Stopped, MemoryError; the cache is then as it was
+    /// The logits are always computed, wanted or not: so the sequence stays the same.
+    /// \throws Stopped, MemoryError, c10::Error where memory of the device ends or the cache is not
+    ///         one for this model; the cache is then as it was. c10::Error where a kernel cannot be
+    ///         run; the cache is then not to be gone on with
     at::Tensor run(std::int64_t id, std::span<const RotaryRows> rows, MixedKVCache& cache,
                    const std::stop_token& stop);
 

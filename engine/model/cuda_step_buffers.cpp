@@ -72,8 +72,9 @@ void CudaStepBuffers::setToken(const StepToken& token, std::span<const RotaryRow
         put(row.sin.const_data_ptr<float>(), row.sin.nbytes());
     }
     TORCH_CHECK(to == m_onHost.data() + m_onHost.size(), "the rotations of a step have changed");
-    // Of memory that is not pinned the copy has left the host when this returns.
-    m_input.copy_(at::from_blob(m_onHost.data(), m_input.sizes(), at::kByte), true);
+    // Waits, since m_onHost is written again with the next step: for memory that is not pinned CUDA
+    // promises nothing else. Who reads a step's logits has waited for it anyway.
+    m_input.copy_(at::from_blob(m_onHost.data(), m_input.sizes(), at::kByte));
 }
 
 const StepToken* CudaStepBuffers::token() const

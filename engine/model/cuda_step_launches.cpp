@@ -212,6 +212,8 @@ private:
         launch.cache = cachedNumberOf(slots.keys);
         launch.keys = slots.keys.mutable_data_ptr();
         launch.values = slots.values.mutable_data_ptr();
+        launch.keyHeadStride = slots.keys.stride(1);
+        launch.valueHeadStride = slots.values.stride(1);
         launch.capacity = slots.capacity();
         launch.numHeads = static_cast<int>(m_config.numHeads);
         launch.numKvHeads = static_cast<int>(m_config.numKvHeads);

@@ -3,14 +3,18 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 
+#include <new>
+
 namespace kvscope {
 
-/// While it lives, counts the tensors' allocations on the CPU.
+/// While it lives, counts the tensors' allocations on the CPU, and fails at one of them where told.
 class CountingAllocator : public c10::Allocator
 {
 public:
-    CountingAllocator()
+    /// \param failsAt  the allocation that throws std::bad_alloc, from 1; 0: none
+    explicit CountingAllocator(int failsAt = 0)
         : m_inner(c10::GetCPUAllocator())
+        , m_failsAt(failsAt)
     {
         c10::SetCPUAllocator(this, kPriority);
     }
@@ -22,7 +26,8 @@ public:
 
     c10::DataPtr allocate(std::size_t bytes) override
     {
-        ++m_count;
+        if (++m_count == m_failsAt)
+            throw std::bad_alloc();
         return m_inner->allocate(bytes);
     }
     c10::DeleterFnPtr raw_deleter() const override { return m_inner->raw_deleter(); }
@@ -35,6 +40,7 @@ private:
     static constexpr std::uint8_t kPriority = 100; ///< above the default of 0
 
     c10::Allocator* m_inner;
+    int m_failsAt;
     int m_count = 0;
 };
 

@@ -2,15 +2,18 @@
 #include "engine/cache/growing_buffer.h"
 #include "engine/cache/growth_plan.h"
 #include "tests/engine/cache/cache_test_data.h"
+#include "tests/engine/cache/counting_allocator.h"
 #include "tests/support/golden_json.h"
 
 #include <ATen/Context.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/randn.h>
+#include <c10/core/InferenceMode.h>
 
 #include <QtTest>
 
 #include <limits>
+#include <new>
 #include <random>
 
 using namespace kvscope;
@@ -32,6 +35,33 @@ class TestGrowingBuffer : public QObject
 {
     Q_OBJECT
 private Q_SLOTS:
+    // Keys grow first: where the values then find no memory, heads are farther apart in the keys.
+    void slotsAreRightWhereOneArrayGrewAlone()
+    {
+        const c10::InferenceMode guard;
+        GrowingBuffer buffer({1, 2, 4}, kCap, at::kFloat);
+        buffer.reserve(3);
+        const at::Tensor keys = positionKeys(0, 3, 1, 2, 4);
+        append(buffer, keys, -keys);
+        {
+            const CountingAllocator failing(2);
+            QVERIFY_EXCEPTION_THROWN(buffer.makeRoom(1), std::bad_alloc);
+        }
+        buffer.truncate(2);
+        buffer.makeRoom(1); // there is
+        const KVSlots slots = buffer.slots();
+        QCOMPARE(slots.capacity(), std::int64_t(3));
+        QCOMPARE(slots.values.size(2), std::int64_t(3));
+        QVERIFY(slots.keys.stride(1) > slots.values.stride(1));
+        slots.keys.select(2, 2).fill_(7.0);
+        slots.values.select(2, 2).fill_(-7.0);
+        buffer.commitWritten();
+        at::Tensor want = keys.clone();
+        want.select(2, 2).fill_(7.0);
+        QVERIFY(at::equal(joinedKeys(buffer.view()), want));
+        QVERIFY(at::equal(joinedValues(buffer.view()), -want));
+    }
+
     void capacitiesFollowTheReference_data()
     {
         QTest::addColumn<int>("firstLength");

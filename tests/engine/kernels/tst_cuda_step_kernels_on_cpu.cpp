@@ -97,6 +97,13 @@ private Q_SLOTS:
         }
     }
 
+    void embeddingRefusesOtherStorage()
+    {
+        EmbedLaunch launch{};
+        launch.type = StorageType::I32;
+        QCOMPARE(launchEmbed(launch, nullptr), cudaErrorInvalidValue);
+    }
+
     void headsAreNormalisedTurnedAndStored_data()
     {
         QTest::addColumn<int>("norm");
@@ -139,8 +146,10 @@ private Q_SLOTS:
         for (const auto type :
              {at::kFloat, at::kBFloat16, at::kHalf, at::kChar, at::kFloat8_e4m3fn}) {
             const std::int64_t row = rowElements(type, kDim);
-            const at::Tensor keys = at::zeros({1, kKvHeads, kCapacity, row}, type);
-            const at::Tensor values = at::zeros_like(keys);
+            // Heads may be farther apart than the slots that are used.
+            const at::Tensor keys =
+                at::zeros({1, kKvHeads, kCapacity + 3, row}, type).narrow(2, 0, kCapacity);
+            const at::Tensor values = at::zeros({1, kKvHeads, kCapacity, row}, type);
             StoreHeadsLaunch launch{};
             launch.token = &token;
             launch.q = heads.q.const_data_ptr<float>();
@@ -158,6 +167,8 @@ private Q_SLOTS:
             launch.cache = cachedNumberOf(keys);
             launch.keys = keys.mutable_data_ptr();
             launch.values = values.mutable_data_ptr();
+            launch.keyHeadStride = keys.stride(1);
+            launch.valueHeadStride = values.stride(1);
             launch.capacity = kCapacity;
             launch.numHeads = kHeads;
             launch.numKvHeads = kKvHeads;
@@ -203,6 +214,8 @@ private Q_SLOTS:
             launch.cache = cachedNumberOf(keys);
             launch.keys = keys.mutable_data_ptr();
             launch.values = values.mutable_data_ptr();
+            launch.keyHeadStride = keys.stride(1);
+            launch.valueHeadStride = values.stride(1);
             launch.capacity = 1;
             launch.numHeads = 1;
             launch.numKvHeads = 4;

@@ -19,6 +19,7 @@
 #include <optional>
 #include <random>
 #include <stdexcept>
+#include <utility>
 
 using namespace kvscope;
 
@@ -39,6 +40,8 @@ public:
     void run(std::span<const StepLaunch> launches, bool areNew) override
     {
         numNew += areNew ? 1 : 0;
+        if (std::exchange(fails, false))
+            throw std::runtime_error("no memory");
         if (const cudaError_t error = launchStep(launches.data(), launches.size(), nullptr);
             error != cudaSuccess)
             throw std::runtime_error("a launch was refused");
@@ -47,6 +50,7 @@ public:
     int multiprocessors() const override { return 4; }
 
     int numNew = 0;
+    bool fails = false; ///< once
 };
 
 /// A CudaStep of a model on the CPU.
@@ -73,6 +77,7 @@ public:
 
     bool isSupported() const { return m_step.has_value(); }
     int numPlans() const { return m_runner->numNew; }
+    void failOnce() { m_runner->fails = true; }
 
     at::Tensor run(std::int64_t id, MixedKVCache& cache, const std::stop_token& stop = {})
     {
@@ -140,10 +145,12 @@ private Q_SLOTS:
         {
             CacheType cache;
             double tolerance;
+            std::int64_t promptLength; ///< rings wrap after 5 to 16
         };
         for (const Numbers& numbers :
-             {Numbers{CacheType::Float32, 2e-5}, Numbers{CacheType::BFloat16, 1e-2},
-              Numbers{CacheType::Int8, 2e-2}, Numbers{CacheType::Fp8, 6e-2}}) {
+             {Numbers{CacheType::Float32, 2e-5, 72}, Numbers{CacheType::Float32, 2e-5, 0},
+              Numbers{CacheType::Float32, 2e-5, 4}, Numbers{CacheType::BFloat16, 1e-2, 9},
+              Numbers{CacheType::Int8, 2e-2, 72}, Numbers{CacheType::Fp8, 6e-2, 15}}) {
             const auto decoder =
                 goldenDecoder(model.toStdString(), ComputeType::Float32, numbers.cache);
             std::mt19937 random(5);
@@ -151,10 +158,11 @@ private Q_SLOTS:
             MixedKVCache other = decoder->makeCache();
             if (!CudaStep::canFill(cache))
                 continue;
-            const at::Tensor prompt =
-                randomIds(*decoder, 1 + static_cast<std::int64_t>(random() % 90), random);
-            decoder->forward(prompt, &cache);
-            decoder->forward(prompt, &other);
+            if (numbers.promptLength > 0) {
+                const at::Tensor prompt = randomIds(*decoder, numbers.promptLength, random);
+                decoder->forward(prompt, &cache);
+                decoder->forward(prompt, &other);
+            }
             for (int i = 0; i < 2; ++i) {
                 BlockOfFibers::startsFromTheLast = i == 1;
                 const at::Tensor id = randomIds(*decoder, 1, random);
@@ -246,6 +254,29 @@ private Q_SLOTS:
         step.run(3, cache);
         QVERIFY_EXCEPTION_THROWN(step.run(4, cache), MemoryError);
         QCOMPARE(cache.seqLen(), std::int64_t(3));
+    }
+
+    void anotherModelsCacheIsRefused()
+    {
+        Step step("gptosslite/tiny_a");
+        for (const char* model : {"gptosslite/tiny_b", "hf/llama", "hf/families/gemma3"}) {
+            MixedKVCache cache = goldenDecoder(model)->makeCache();
+            QVERIFY_EXCEPTION_THROWN(step.run(1, cache), c10::Error);
+            QCOMPARE(cache.seqLen(), std::int64_t(0));
+        }
+    }
+
+    void launchesThatFailedAreMadeAnew()
+    {
+        Step step("gptosslite/tiny_a");
+        MixedKVCache cache = goldenDecoder("gptosslite/tiny_a")->makeCache();
+        cache.reserve(64);
+        step.failOnce();
+        QVERIFY_EXCEPTION_THROWN(step.run(1, cache), std::runtime_error);
+        QCOMPARE(cache.seqLen(), std::int64_t(0));
+        step.run(1, cache);
+        step.run(2, cache);
+        QCOMPARE(step.numPlans(), 2);
     }
 
     void someModelsAreLeftToOperations()

@@ -3,7 +3,9 @@
 // Stands for CUDA's header of that name where kernels are run on the CPU: enough of the language
 // for ours. Blocks run one after the other; the threads of a block are fibers that take turns at
 // barriers and shuffles, in the order of their numbers. So a missing barrier shows only where that
-// order is not the needed one, and timing not at all; indices, sums and what lies past an end do.
+// order is not the needed one, and timing not at all; nor does what blocks do to each other, nor
+// what is read of shared memory before it is written (it holds what the block before left).
+// Indices, sums and what lies past an end do.
 
 #include "tests/support/cuda_on_cpu/block_of_fibers.h"
 #include "tests/support/cuda_on_cpu/cuda_runtime_api.h"
