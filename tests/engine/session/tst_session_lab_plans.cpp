@@ -133,8 +133,23 @@ private Q_SLOTS:
             QVERIFY(m_log->waitFor<ExperimentPlanned>(i + 1).has_value());
         }
         const ExperimentPlan plan = m_log->all<ExperimentPlanned>().back().plan;
+        if (wereAllRunsDisturbed()) {
+            QCOMPARE(plan.seconds, 0.0);
+            QSKIP("other load disturbed every run, so that nothing was timed");
+        }
         QVERIFY(plan.seconds > 0.0);
         QVERIFY(text(plan.basis).contains("timed prefill"));
+    }
+
+private:
+    bool wereAllRunsDisturbed() const
+    {
+        for (const ExperimentFinished& finished : m_log->all<ExperimentFinished>())
+            for (const FirstTokenRow& row :
+                 std::get<std::shared_ptr<const LatencyReport>>(finished.report)->firstToken)
+                if (!row.isDisturbed)
+                    return false;
+        return true;
     }
 };
 
