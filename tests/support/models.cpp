@@ -2,6 +2,8 @@
 
 #include "tests/support/golden_json.h"
 
+#include <ATen/ops/empty.h>
+
 #include <cstdlib>
 #include <filesystem>
 
@@ -13,6 +15,23 @@ std::unique_ptr<Decoder> goldenDecoder(const std::string& path, ComputeType type
     options.computeType = type;
     options.cacheType = cache;
     return std::make_unique<Decoder>(openCheckpoint(goldenPath(path)), options);
+}
+
+at::Tensor randomIds(const Decoder& decoder, std::int64_t length, std::mt19937& random)
+{
+    at::Tensor ids = at::empty({1, length}, at::kLong);
+    std::uniform_int_distribution<std::int64_t> any(0, decoder.config().vocabularySize - 1);
+    for (std::int64_t i = 0; i < length; ++i)
+        ids.mutable_data_ptr<std::int64_t>()[i] = any(random);
+    return ids;
+}
+
+at::Tensor byOperations(Decoder& decoder, const at::Tensor& ids, MixedKVCache& cache)
+{
+    const ForwardHooks hooks;
+    ForwardOptions options;
+    options.hooks = &hooks;
+    return decoder.forward(ids, &cache, options);
 }
 
 std::optional<std::string> smolLm2Path()

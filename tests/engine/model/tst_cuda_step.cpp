@@ -3,9 +3,9 @@
 #include "engine/model/cuda_step.h"
 #include "engine/model/decoder.h"
 #include "tests/support/golden_json.h"
+#include "tests/support/models.h"
 #include "tests/support/tensor_compare.h"
 
-#include <ATen/ops/arange.h>
 #include <ATen/ops/randn.h>
 
 #include <QTest>
@@ -24,24 +24,6 @@ std::unique_ptr<Decoder> decoderOn(const std::string& device, const QString& mod
     options.computeType = compute;
     options.cacheType = cache;
     return std::make_unique<Decoder>(openCheckpoint(goldenPath(model.toStdString())), options);
-}
-
-at::Tensor randomIds(const Decoder& decoder, std::int64_t length, std::mt19937& random)
-{
-    at::Tensor ids = at::arange(length).view({1, length});
-    std::uniform_int_distribution<std::int64_t> any(0, decoder.config().vocabularySize - 1);
-    for (std::int64_t i = 0; i < length; ++i)
-        ids[0][i] = any(random);
-    return ids;
-}
-
-/// The same by tensor operations: who watches the layers gets those.
-at::Tensor byOperations(Decoder& decoder, const at::Tensor& ids, MixedKVCache& cache)
-{
-    const ForwardHooks hooks;
-    ForwardOptions options;
-    options.hooks = &hooks;
-    return decoder.forward(ids, &cache, options);
 }
 
 QString difference(const at::Tensor& got, const at::Tensor& want, double tolerance)

@@ -10,8 +10,6 @@
 #include "tests/support/models.h"
 #include "tests/support/tensor_compare.h"
 
-#include <ATen/ops/arange.h>
-
 #include <QDir>
 #include <QtTest>
 
@@ -24,15 +22,6 @@
 using namespace kvscope;
 
 namespace {
-
-at::Tensor randomIds(const Decoder& decoder, std::int64_t length, std::mt19937& random)
-{
-    at::Tensor ids = at::arange(length).view({1, length});
-    std::uniform_int_distribution<std::int64_t> any(0, decoder.config().vocabularySize - 1);
-    for (std::int64_t i = 0; i < length; ++i)
-        ids[0][i] = any(random);
-    return ids;
-}
 
 class RunnerOnCpu : public StepRunner
 {
@@ -94,12 +83,6 @@ private:
     RunnerOnCpu* m_runner = nullptr;
     std::optional<CudaStep> m_step;
 };
-
-at::Tensor byOperations(Decoder& decoder, const at::Tensor& ids, MixedKVCache& cache)
-{
-    const at::Tensor hidden = decoder.forwardHidden(ids, &cache);
-    return decoder.head(hidden.view({-1, decoder.config().modelWidth})).view({1, 1, -1});
-}
 
 /// As the decoder does behind its step.
 at::Tensor scaled(const ModelConfig& config, at::Tensor logits)

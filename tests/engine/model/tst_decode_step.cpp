@@ -7,7 +7,6 @@
 #include "tests/support/tensor_compare.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 
@@ -19,24 +18,6 @@
 using namespace kvscope;
 
 namespace {
-
-at::Tensor randomIds(const Decoder& decoder, std::int64_t length, std::mt19937& random)
-{
-    at::Tensor ids = at::arange(length).view({1, length});
-    std::uniform_int_distribution<std::int64_t> any(0, decoder.config().vocabularySize - 1);
-    for (std::int64_t i = 0; i < length; ++i)
-        ids[0][i] = any(random);
-    return ids;
-}
-
-/// The same by tensor operations: who watches the layers gets those.
-at::Tensor byOperations(Decoder& decoder, const at::Tensor& ids, MixedKVCache& cache)
-{
-    const ForwardHooks hooks;
-    ForwardOptions options;
-    options.hooks = &hooks;
-    return decoder.forward(ids, &cache, options);
-}
 
 /// What differs between a step and operations, of two caches that hold the same.
 QString stepAgainstOperations(Decoder& decoder, const at::Tensor& id, MixedKVCache& cache,
