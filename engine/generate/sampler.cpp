@@ -90,10 +90,14 @@ bool Sampler::isGreedy(float largestLogit) const
 
 SampledToken Sampler::next(const at::Tensor& logits)
 {
-    if (logits.is_cuda()) {
+    // Sampled without a top-p, tokens are drawn from all.
+    if (logits.is_cuda() && (m_settings.temperature <= 0.0 || m_settings.topP < 1.0)) {
+        constexpr double kLeast = std::numeric_limits<float>::min();
+        constexpr double kMost = std::numeric_limits<float>::max();
         TopLogits top;
-        const double temperature = m_settings.temperature > 0.0 ? m_settings.temperature : 1.0;
-        cudaKernels()->topLogits(logits, temperature, top);
+        const bool hasTemperature = m_settings.temperature > 0.0;
+        cudaKernels()->topLogits(
+            logits, hasTemperature ? std::clamp(m_settings.temperature, kLeast, kMost) : 1.0, top);
         if (const auto token = next(top, logits.numel()))
             return *token;
     }
@@ -126,8 +130,10 @@ std::optional<SampledToken> Sampler::next(const TopLogits& top, std::int64_t num
     for (int i = 0; i < top.count; ++i)
         to[i] = std::exp((top.logits[i] - top.largest) / temperature) / top.sumAtTemperature;
     const std::int64_t kept = keptCount(probabilities, m_settings.topP);
-    if (kept == top.count && top.count < numTokens)
-        return std::nullopt; // more may follow
+    const bool isAllMassNeeded = probabilities.sum().item<double>() <=
+                                 static_cast<double>(static_cast<float>(m_settings.topP));
+    if (isAllMassNeeded && top.count < numTokens)
+        return std::nullopt; // the next token is kept, too
     probabilities = probabilities.narrow(0, 0, kept);
     return scored(drawIndex(probabilities.div(probabilities.sum()), numTokens, m_generator));
 }

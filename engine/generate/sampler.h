@@ -45,10 +45,11 @@ public:
     /// than one token
     explicit Sampler(const SamplingSettings& settings);
 
-    /// \param logits  [V] float32; on CUDA, whose kernel for it then finds the most probable
-    /// tokens,
-    ///                so that the logits stay there but for draws from more than kMostTopLogits
-    /// \throws EngineError where a logit is not a number or infinite
+    /// On CUDA a kernel finds the most probable tokens, and the logits stay there unless the
+    /// nucleus may go on beyond kMostTopLogits of them. Draws are then those from all logits but
+    /// for the order of equal ones and roundings at the nucleus' edge. (V random numbers are drawn
+    /// on the processor all the same.) \param logits  [V] float32 \throws EngineError where the
+    /// largest logit is not a finite number, or any is NaN
     SampledToken next(const at::Tensor& logits);
     /// The same of what that kernel found; nothing, and nothing drawn, where it is not enough.
     /// \param numTokens  V

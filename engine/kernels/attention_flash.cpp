@@ -73,8 +73,10 @@ at::Tensor attentionThroughFlash(const at::Tensor& q, const KVView& view,
     const auto begin =
         settings.window > 0 ? firstQueryPosition - settings.window + 1 : view.firstPosition();
     const auto visible = slicedView(view, begin, firstQueryPosition + q.size(1));
+    // A window that takes in everything is none: the library has it in 32 bits, and some files
+    // state more than fit there.
     std::optional<std::int64_t> windowLeft;
-    if (settings.window > 0)
+    if (settings.window > 0 && settings.window < visible.length())
         windowLeft = settings.window - 1;
     const FlashResult result =
         flash(q, joined(visible, &KVSegment::keys, q.scalar_type()),

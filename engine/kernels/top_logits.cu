@@ -40,10 +40,12 @@ __device__ void sumAll(const TopLogitsLaunch& call, float largest)
 {
     double sum = 0.0;
     float atTemperature = 0.0F;
+    const float inverse = 1.0F / call.temperature;
+#pragma unroll 4
     for (int i = threadIdx.x; i < call.count; i += kTopThreads) {
         const float below = call.logits[i] - largest;
         sum += static_cast<double>(expf(below));
-        atTemperature += expf(below / call.temperature);
+        atTemperature += expf(below * inverse);
     }
     sum = blockSum<kTopThreads>(sum);
     atTemperature = blockSum<kTopThreads>(atTemperature);
@@ -133,14 +135,17 @@ __global__ void __launch_bounds__(kTopThreads) findTop(TopLogitsLaunch call)
     __syncthreads();
     for (int i = threadIdx.x; i < call.count; i += kTopThreads)
         if (largest - call.logits[i] <= distance)
-            candidates[atomicAdd(&numFound, 1)] = {call.logits[i], i};
+            if (const int place = atomicAdd(&numFound, 1); place < kMostTopLogits)
+                candidates[place] = {call.logits[i], i};
     sortCandidates(candidates);
-    for (int i = threadIdx.x; i < numFound; i += kTopThreads) {
+    // More than were counted there are only where a distance rounds otherwise than it did then.
+    const int count = numFound <= kMostTopLogits ? numFound : 0;
+    for (int i = threadIdx.x; i < count; i += kTopThreads) {
         call.result->logits[i] = candidates[i].logit;
         call.result->ids[i] = candidates[i].id;
     }
     if (threadIdx.x == 0)
-        call.result->count = numFound;
+        call.result->count = count;
 }
 
 } // namespace

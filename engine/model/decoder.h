@@ -57,7 +57,7 @@ struct ForwardHooks
     std::function<void(std::int64_t layer, const at::Tensor& residual)>
         afterLayer; ///< [B, T, E]; -1: embeddings
     std::function<void(std::int64_t layer, const at::Tensor& experts)>
-        afterRouting; ///< [B*T, topK] int64
+        afterRouting; ///< [B*T, topK] int64, on the device
 };
 
 /// Plain operators throughout (dense masks, expanded weights), to compare the fast path with.

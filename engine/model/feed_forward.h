@@ -33,7 +33,7 @@ std::vector<at::Tensor> products(const at::Tensor& x,
 at::Tensor feedForward(const at::Tensor& x, const FeedForwardWeights& weights,
                        Activation activation, const ProductSettings& settings);
 
-/// Which experts a token goes to and how much each counts.
+/// Which experts a token goes to and how much each counts, on the tokens' device.
 struct Routing
 {
     at::Tensor experts; ///< [N, topK] int64, highest probability first

@@ -3,6 +3,7 @@
 #include "engine/base/errors.h"
 #include "engine/generate/sampler.h"
 #include "engine/kernels/top_logits.h"
+#include "tests/support/cuda_on_cpu/block_of_fibers.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
@@ -47,7 +48,11 @@ class TestTopLogitsOnCpu : public QObject
 {
     Q_OBJECT
 private Q_SLOTS:
-    void init() { at::manual_seed(47); }
+    void init()
+    {
+        at::manual_seed(47);
+        BlockOfFibers::startsFromTheLast = false;
+    }
 
     void theMostProbableAreFoundInOrder_data()
     {
@@ -58,8 +63,10 @@ private Q_SLOTS:
         for (const int count : {1, 2, 511, 1024, 1025, 50000})
             for (const double spread : {0.01, 3.0, 100.0})
                 for (const double temperature : {0.01, 0.7, 5.0})
-                    QTest::addRow("%d, spread %g, temperature %g", count, spread, temperature)
-                        << count << spread << temperature << (count % 2 == 0);
+                    for (const bool hasTies : {false, true})
+                        QTest::addRow("%d, spread %g, temperature %g, ties %d", count, spread,
+                                      temperature, hasTies)
+                            << count << spread << temperature << hasTies;
     }
     void theMostProbableAreFoundInOrder()
     {
@@ -70,6 +77,7 @@ private Q_SLOTS:
         at::Tensor logits = at::randn({count}) * spread;
         if (hasTies)
             logits = (logits * 8.0 / spread).round() * (spread / 8.0);
+        BlockOfFibers::startsFromTheLast = hasTies;
         const TopLogits top = topOf(logits, temperature);
         const auto [sorted, order] = at::sort(logits, true, 0, true);
         QCOMPARE(top.largest, sorted[0].item<float>());
@@ -136,6 +144,18 @@ private Q_SLOTS:
             if (topP < 1.0 && (count < kMostTopLogits || temperature <= 0.7))
                 QCOMPARE(numFound, 8);
         }
+    }
+
+    // The second token lies beyond what is looked for, and beyond the nucleus.
+    void aPeakIsANucleusByItself()
+    {
+        at::Tensor logits = at::randn({5000});
+        logits[4321] = 20.0;
+        const TopLogits top = topOf(logits, 0.1);
+        QCOMPARE(top.count, 1);
+        const auto token = Sampler(settingsOf(0.1, 0.9)).next(top, 5000);
+        QVERIFY(token.has_value());
+        QCOMPARE(token->id, std::int64_t(4321));
     }
 
     void whatIsNotANumberIsAnError()

@@ -24,6 +24,7 @@ namespace {
 FlashResult plainFlash(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values,
                        double scale, std::optional<std::int64_t> windowLeft)
 {
+    TORCH_CHECK(!windowLeft || *windowLeft < keys.size(1), "a window that hides nothing");
     TORCH_CHECK(q.is_contiguous() && q.size(1) <= keys.size(1) && keys.sizes() == values.sizes() &&
                 keys.stride(3) == 1 && values.stride(3) == 1 &&
                 keys.scalar_type() == q.scalar_type() && values.scalar_type() == q.scalar_type());

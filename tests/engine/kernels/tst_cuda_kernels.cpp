@@ -5,7 +5,13 @@
 #include "tests/engine/kernels/weight_samples.h"
 #include "tests/support/tensor_compare.h"
 
+#include <ATen/ops/full.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/sort.h>
+
 #include <QTest>
+
+#include <cmath>
 
 using namespace kvscope;
 
@@ -128,6 +134,27 @@ private Q_SLOTS:
                 QVERIFY2(difference.isEmpty(), qPrintable(difference));
             }
         }
+    }
+
+    void topLogitsAreThoseOfASort()
+    {
+        for (const std::int64_t count : {1, 1025, 200'000})
+            for (const double temperature : {0.1, 0.7, 2.0}) {
+                const at::Tensor logits = at::randn({count}) * 4;
+                TopLogits top;
+                cudaKernels()->topLogits(logits.to(at::kCUDA), temperature, top);
+                const auto [sorted, order] = at::sort(logits, true, 0, true);
+                QVERIFY(top.count > 0 && top.count <= kMostTopLogits);
+                for (int i = 0; i < top.count; ++i) {
+                    QCOMPARE(top.ids[i], static_cast<int>(order[i].item<std::int64_t>()));
+                    QCOMPARE(top.logits[i], sorted[i].item<float>());
+                }
+                const double sum = at::logsumexp(logits.to(at::kDouble), 0).item<double>();
+                QVERIFY(std::abs(top.logSumExp - sum) < 1e-5);
+            }
+        TopLogits top;
+        cudaKernels()->topLogits(at::full({3000}, std::nan("")).to(at::kCUDA), 0.7, top);
+        QVERIFY(std::isnan(top.logSumExp));
     }
 
 private:
