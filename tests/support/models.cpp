@@ -4,6 +4,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 
@@ -15,6 +17,20 @@ std::unique_ptr<Decoder> goldenDecoder(const std::string& path, ComputeType type
     options.computeType = type;
     options.cacheType = cache;
     return std::make_unique<Decoder>(openCheckpoint(goldenPath(path)), options);
+}
+
+std::vector<std::string> goldenModels()
+{
+    std::vector<std::string> models{
+        "gptosslite/tiny_a",    "gptosslite/tiny_b",    "hf/llama",
+        "gguf/llama_q4_1.gguf", "gguf/llama_q8_0.gguf", "gguf/llama_kmix.gguf",
+        "gguf/llama_f16.gguf"};
+    const std::size_t plain = models.size();
+    for (const auto& entry : std::filesystem::directory_iterator(goldenPath("hf/families")))
+        if (entry.is_directory())
+            models.push_back("hf/families/" + entry.path().filename().string());
+    std::sort(models.begin() + static_cast<std::ptrdiff_t>(plain), models.end());
+    return models;
 }
 
 at::Tensor randomIds(const Decoder& decoder, std::int64_t length, std::mt19937& random)

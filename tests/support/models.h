@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace kvscope {
 
@@ -14,6 +15,9 @@ namespace kvscope {
 std::unique_ptr<Decoder> goldenDecoder(const std::string& path,
                                        ComputeType type = ComputeType::Float32,
                                        CacheType cache = CacheType::Auto);
+
+/// Paths of one golden checkpoint for each family and some storages, for goldenDecoder().
+std::vector<std::string> goldenModels();
 
 /// [1, length] of any ids of the model's.
 at::Tensor randomIds(const Decoder& decoder, std::int64_t length, std::mt19937& random);

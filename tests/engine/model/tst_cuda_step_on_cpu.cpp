@@ -10,7 +10,6 @@
 #include "tests/support/models.h"
 #include "tests/support/tensor_compare.h"
 
-#include <QDir>
 #include <QtTest>
 
 #include <memory>
@@ -111,13 +110,8 @@ private Q_SLOTS:
             QTest::addRow("%s", qPrintable(model)) << model;
             ++supported;
         };
-        for (const char* path :
-             {"gptosslite/tiny_a", "gptosslite/tiny_b", "hf/llama", "gguf/llama_q4_1.gguf",
-              "gguf/llama_q8_0.gguf", "gguf/llama_kmix.gguf", "gguf/llama_f16.gguf"})
-            add(path);
-        const QDir families(QString::fromStdString(goldenPath("hf/families")));
-        for (const QString& name : families.entryList(QDir::Dirs | QDir::NoDotAndDotDot))
-            add("hf/families/" + name);
+        for (const std::string& model : goldenModels())
+            add(QString::fromStdString(model));
         QVERIFY2(supported >= 10, qPrintable(QString::number(supported)));
     }
     void everyFamilyGivesWhatOperationsGive()

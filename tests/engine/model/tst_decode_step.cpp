@@ -10,7 +10,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 
-#include <QDir>
 #include <QtTest>
 
 #include <random>
@@ -102,13 +101,8 @@ private Q_SLOTS:
                 QTest::addRow("%s, %d threads", qPrintable(model), threads) << model << threads;
             ++supported;
         };
-        for (const char* folder :
-             {"gptosslite/tiny_a", "gptosslite/tiny_b", "hf/llama", "gguf/llama_q4_1.gguf",
-              "gguf/llama_q8_0.gguf", "gguf/llama_kmix.gguf", "gguf/llama_f16.gguf"})
-            add(folder);
-        const QDir families(QString::fromStdString(goldenPath("hf/families")));
-        for (const QString& name : families.entryList(QDir::Dirs | QDir::NoDotAndDotDot))
-            add("hf/families/" + name);
+        for (const std::string& model : goldenModels())
+            add(QString::fromStdString(model));
         QVERIFY2(supported >= 10, qPrintable(QString::number(supported)));
     }
     void everyFamilyGivesWhatOperationsGive()
