@@ -5,6 +5,7 @@
 #include "engine/lab/report_card_html.h"
 #include "engine/lab/report_card_json.h"
 #include "engine/lab/report_json.h"
+#include "engine/lab/report_records.h"
 #include "engine/lab/routing_json.h"
 #include "engine/lab/sweep_replay.h"
 #include "engine/train/training_log_reading.h"
@@ -22,6 +23,8 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace kvscope {
 namespace {
@@ -169,14 +172,28 @@ RenderResult render(const RecordJson& json, const QString& path)
                           "routing, nor the result of needle or passkey)");
 }
 
+RenderResult renderRecord(const RunRecordContent& record, const QString& path)
+{
+    const RecordJson experiment = record.header.value("experiment", RecordJson());
+    for (const Renderer& renderer : kRenderers)
+        if (experiment == renderer.value) // a sweep, which may be at work
+            return renderSweep(recordedSweep(record), record.header, path);
+    std::vector<CardPlot> plots = recordPlots(record);
+    if (plots.empty())
+        return QStringLiteral("the record has nothing to draw");
+    if (const auto result =
+            savePicture(path, cardPlotsExportSource(std::move(plots), recipeFrom(record.header))))
+        return *result;
+    return QStringLiteral("%1: the plots of a run are drawn as .pdf, .png or .svg").arg(path);
+}
+
 RenderResult renderPath(const QString& json, const QString& picture)
 {
     if (json.endsWith(QLatin1String(".csv"), Qt::CaseInsensitive))
         return renderTraining(readTrainingLog(json.toStdString()), picture);
     if (!json.endsWith(QLatin1String(".jsonl"), Qt::CaseInsensitive))
         return render(readCardFile(json.toStdString()), picture);
-    const RunRecordContent record = readRunRecord(json.toStdString());
-    return renderSweep(recordedSweep(record), record.header, picture);
+    return renderRecord(readRunRecord(json.toStdString()), picture);
 }
 
 } // namespace

@@ -17,7 +17,7 @@ kvscope_smollm2=$KVSCOPE_HOME/models/smollm2-$smollm2_version/SmolLM2-135M-Instr
 system_packages=(g++ cmake ninja-build ccache pkg-config git ca-certificates python3 python3-pip python3-venv
     qt6-base-dev qt6-svg-dev libqcustomplot-dev libgl-dev nlohmann-json3-dev libyaml-cpp-dev libcli11-dev libutf8proc-dev libpcre2-dev
     fonts-noto-core fonts-jetbrains-mono)
-test_packages=(xvfb xauth)
+test_packages=(xvfb xauth libsimde-dev)
 
 say() { printf 'kvscope: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }

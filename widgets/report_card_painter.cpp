@@ -285,6 +285,29 @@ ExportSource cardExportSource(std::shared_ptr<const ReportCard> card)
     return source;
 }
 
+ExportSource cardPlotsExportSource(std::vector<CardPlot> plots, const QString& caption)
+{
+    constexpr double kPlotWidth = 720.0;
+    constexpr double kPlotHeight = 300.0;
+    constexpr double kMargin = 12.0;
+    ExportSource source;
+    source.name = QStringLiteral("plots");
+    source.size = QSizeF(kPlotWidth, kPlotHeight * static_cast<double>(plots.size()));
+    source.caption = caption;
+    source.hasSvg = true;
+    source.paint = [plots = std::move(plots)](QPainter& painter, const QRectF& area,
+                                              const Theme& theme) {
+        QRectF part = area;
+        part.setHeight(area.height() / static_cast<double>(plots.size()));
+        for (const CardPlot& plot : plots) {
+            paintCardPlot(painter, part.adjusted(kMargin, kMargin, -kMargin, -kMargin), plot,
+                          theme);
+            part.translate(0.0, part.height());
+        }
+    };
+    return source;
+}
+
 QByteArray cardPlotSvg(const CardPlot& plot)
 {
     const QRectF area(0, 0, cardPlotWeight(plot) * 280.0, kClaimHeight - 18);

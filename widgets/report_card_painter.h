@@ -9,6 +9,7 @@
 #include <QString>
 
 #include <memory>
+#include <vector>
 
 class QPainter;
 
@@ -29,6 +30,9 @@ void paintReportCard(QPainter& painter, const QRectF& area, const ReportCard& ca
 
 /// The card as PNG, SVG and PDF (one A4 page), and its verdicts as CSV. \param card  not null
 ExportSource cardExportSource(std::shared_ptr<const ReportCard> card);
+
+/// Plots alone, one below the other. \param caption  the recipe
+ExportSource cardPlotsExportSource(std::vector<CardPlot> plots, const QString& caption);
 
 /// One plot as an SVG element, for HTML. Wants a QGuiApplication.
 QByteArray cardPlotSvg(const CardPlot& plot);

@@ -3,6 +3,7 @@
 #include "engine/base/memory_reading.h"
 #include "engine/base/units.h"
 #include "engine/generate/prefill.h"
+#include "engine/kernels/cpu_features.h"
 #include "engine/lab/decode_steps.h"
 #include "engine/lab/latency_load.h"
 #include "engine/lab/latency_report.h"
@@ -158,6 +159,8 @@ Json benchJson(const BenchOptions& options, const Decoder& decoder,
                const std::vector<PrefillRow>& prefills)
 {
     Json json = recipe(options.common, decoder);
+    if (decoder.device().is_cpu())
+        json["instructions"] = instructionSetNames();
     json["read_bandwidth_bytes_per_second"] = bandwidth.bytesPerSecond;
     json["read_bandwidth_disturbed"] = bandwidth.isDisturbed;
     json["active_weight_bytes"] = decoder.activeWeightBytes();
@@ -195,9 +198,11 @@ void printPrefill(std::ostream& out, std::int64_t tokens, const TimedRun& run)
 void printBench(std::ostream& out, const Decoder& decoder, const MeasuredBandwidth& bandwidth,
                 const std::vector<DecodeRow>& decode, const std::vector<PrefillRow>& prefills)
 {
-    out << decoder.computeDescription() << " on " << decoder.device() << "\nmemory read bandwidth "
-        << std::fixed << std::setprecision(1) << bandwidth.bytesPerSecond / 1e9
-        << " GB/s (best of 5 reads of 1 GiB)"
+    out << decoder.computeDescription() << " on " << decoder.device();
+    if (decoder.device().is_cpu())
+        out << " (" << instructionSetNames() << ')';
+    out << "\nmemory read bandwidth " << std::fixed << std::setprecision(1)
+        << bandwidth.bytesPerSecond / 1e9 << " GB/s (best of 5 reads of 1 GiB)"
         << (bandwidth.isDisturbed ? ", measured under other load" : "") << "\n\n"
         << "  cached   step median   best      tok/s    bytes       floor     median/floor\n";
     for (const DecodeRow& row : decode) {

@@ -1,7 +1,7 @@
 #include "engine/generate/sampler.h"
 
 #include "engine/base/errors.h"
-#include "engine/kernels/cuda_backend.h"
+#include "engine/kernels/cuda/cuda_backend.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/argmax.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/generate/generation.h"
-#include "engine/kernels/top_logits_launch.h"
+#include "engine/kernels/cuda/top_logits_launch.h"
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <chrono>
 
-#ifdef KVSCOPE_AVX2
+#ifdef KVSCOPE_X86
 #include "engine/kernels/bandwidth_avx2.h"
 #endif
 
@@ -34,8 +34,8 @@ std::uint64_t sumWordsPortable(const std::uint64_t* words, std::int64_t count)
 
 SumWords bestSumWords()
 {
-#ifdef KVSCOPE_AVX2
-    if (bestInstructionSet() == InstructionSet::Avx2)
+#ifdef KVSCOPE_X86
+    if (bestInstructionSet() != InstructionSet::Portable)
         return avx2::sumWords;
 #endif
     return sumWordsPortable;

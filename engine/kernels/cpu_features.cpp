@@ -1,43 +1,82 @@
 #include "engine/kernels/cpu_features.h"
 
+#if defined(KVSCOPE_X86) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace kvscope {
 
 namespace {
 
-InstructionSet detectInstructionSet()
+std::vector<InstructionSet> detectInstructionSets()
 {
-#ifdef KVSCOPE_AVX2
+    std::vector<InstructionSet> sets{InstructionSet::Portable};
+#ifdef KVSCOPE_X86
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
         __builtin_cpu_supports("f16c"))
-        return InstructionSet::Avx2;
+        sets.push_back(InstructionSet::Avx2);
+    if (sets.back() == InstructionSet::Avx2 && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni"))
+        sets.push_back(InstructionSet::Avx512);
 #endif
-    return InstructionSet::Portable;
+    return sets;
+}
+
+bool detectTiles()
+{
+#if defined(KVSCOPE_X86) && defined(__linux__)
+    // Linux saves tiles only for processes that ask (Documentation/arch/x86/xstate.rst).
+    constexpr long kRequestPermission = 0x1023; // ARCH_REQ_XCOMP_PERM
+    constexpr long kTileData = 18;              // XFEATURE_XTILEDATA
+    return bestInstructionSet() == InstructionSet::Avx512 && __builtin_cpu_supports("amx-bf16") &&
+           __builtin_cpu_supports("amx-tile") &&
+           syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+    return false;
+#endif
 }
 
 } // namespace
 
+const std::vector<InstructionSet>& availableInstructionSets()
+{
+    static const std::vector<InstructionSet> sets = detectInstructionSets();
+    return sets;
+}
+
 InstructionSet bestInstructionSet()
 {
-    static const InstructionSet best = detectInstructionSet();
-    return best;
+    return availableInstructionSets().back();
+}
+
+bool hasTiles()
+{
+    static const bool isGranted = detectTiles();
+    return isGranted;
 }
 
 bool hasBFloat16Products()
 {
-#ifdef KVSCOPE_AVX2
+#ifdef KVSCOPE_X86
     return __builtin_cpu_supports("amx-bf16") || __builtin_cpu_supports("avx512bf16");
 #else
     return false;
 #endif
 }
 
-bool hasWideMatrixLibrary()
+const char* instructionSetNames()
 {
-#ifdef KVSCOPE_AVX2
-    return __builtin_cpu_supports("avx512f");
-#else
-    return false;
-#endif
+    switch (bestInstructionSet()) {
+    case InstructionSet::Avx512:
+        return hasTiles() ? "AVX-512, AMX" : "AVX-512";
+    case InstructionSet::Avx2:
+        return "AVX2";
+    case InstructionSet::Portable:
+        break;
+    }
+    return "portable";
 }
 
 } // namespace kvscope

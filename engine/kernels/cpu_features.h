@@ -1,23 +1,32 @@
 #pragma once
 
+#include <vector>
+
 namespace kvscope {
 
-/// Which of our hand-written kernels run.
+/// Which of our hand-written kernels run, from the plainest to the widest.
 enum class InstructionSet {
     Portable, ///< plain C++, any processor
     Avx2,     ///< x86-64 with AVX2, FMA and F16C (2013 and later)
+    Avx512,   ///< x86-64 with AVX-512 F, BW, DQ, VL and VNNI (Intel 2019, AMD 2022 and later)
 };
 
-/// The best set that was compiled in and that this processor and its operating system run. Read
-/// once.
+/// The sets that were compiled in and that this processor and its operating system run, the
+/// plainest first. Read once.
+const std::vector<InstructionSet>& availableInstructionSets();
+
+/// The last of them.
 InstructionSet bestInstructionSet();
+
+/// Whether this processor multiplies tiles of bfloat16 (AMX-BF16) and the operating system lets
+/// this process use them, which it is asked for once.
+bool hasTiles();
 
 /// Whether the matrix library multiplies bfloat16 faster than float32 here: AMX-BF16 or
 /// AVX512-BF16. Elsewhere it converts element by element and is slower.
 bool hasBFloat16Products();
 
-/// Whether the matrix library may multiply float32 in vectors of AVX-512, wider than our kernels'.
-/// An estimate: nothing was measured on such a processor.
-bool hasWideMatrixLibrary();
+/// Which of our kernels run here, in short: "portable", "AVX2", "AVX-512" or "AVX-512, AMX".
+const char* instructionSetNames();
 
 } // namespace kvscope

@@ -1,10 +1,11 @@
 #pragma once
 
-// Float vectors of the width that the including file is compiled for. Everything is in an unnamed
-// namespace and uses no standard library code: files compiled for different instruction sets each
-// get their own, and the linker cannot hand one file's copy to another.
+// Float vectors of the width that the including file is compiled for: the loops of attention and
+// linear() that are written once for every width. Everything is in an unnamed namespace and uses
+// no standard library code: files compiled for different instruction sets each get their own, and
+// the linker cannot hand one file's copy to another.
 
-#include "engine/kernels/attention_simd.h"
+#include <cstdint>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -15,7 +16,9 @@ namespace {
 
 #define KVSCOPE_INLINE [[gnu::always_inline]] inline
 
-#if defined(__AVX2__)
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+#elif defined(__AVX2__)
 constexpr int kLanes = 8;
 #else
 constexpr int kLanes = 4;
@@ -24,12 +27,16 @@ using Lanes = float __attribute__((vector_size(kLanes * 4)));
 using IntLanes = std::int32_t __attribute__((vector_size(kLanes * 4)));
 using UIntLanes = std::uint32_t __attribute__((vector_size(kLanes * 4)));
 using HalfLanes = std::uint16_t __attribute__((vector_size(kLanes * 2)));
+#if defined(__AVX2__)
+using EightLanes = float __attribute__((vector_size(32)));
+#endif
 
-struct BFloat16Bits
+// Packed: weights lie at any alignment.
+struct [[gnu::packed]] BFloat16Bits
 {
     std::uint16_t bits;
 };
-struct Float16Bits
+struct [[gnu::packed]] Float16Bits
 {
     std::uint16_t bits;
 };
@@ -62,12 +69,14 @@ KVSCOPE_INLINE void store(float* to, Lanes lanes)
     __builtin_memcpy(to, &lanes, sizeof lanes);
 }
 
-/// Eight (or four) 16-bit numbers as 32-bit ones.
-KVSCOPE_INLINE UIntLanes loadWide(const std::uint16_t* from)
+/// kLanes 16-bit numbers as 32-bit ones.
+KVSCOPE_INLINE UIntLanes loadWide(const void* from)
 {
     HalfLanes half;
     __builtin_memcpy(&half, from, sizeof half);
-#if defined(__AVX2__)
+#if defined(__AVX512F__)
+    return reinterpret_cast<UIntLanes>(_mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(half)));
+#elif defined(__AVX2__)
     // g++ 12 makes four instructions of __builtin_convertvector here.
     return reinterpret_cast<UIntLanes>(_mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(half)));
 #else
@@ -77,17 +86,21 @@ KVSCOPE_INLINE UIntLanes loadWide(const std::uint16_t* from)
 
 KVSCOPE_INLINE Lanes load(const BFloat16Bits* from)
 {
-    return reinterpret_cast<Lanes>(loadWide(&from->bits) << 16);
+    return reinterpret_cast<Lanes>(loadWide(from) << 16);
 }
 
 KVSCOPE_INLINE Lanes load(const Float16Bits* from)
 {
-#if defined(__AVX2__)
+#if defined(__AVX512F__)
+    __m256i half;
+    __builtin_memcpy(&half, from, sizeof half);
+    return _mm512_cvtph_ps(half);
+#elif defined(__AVX2__)
     __m128i half;
     __builtin_memcpy(&half, from, sizeof half);
     return _mm256_cvtph_ps(half);
 #else
-    const UIntLanes wide = loadWide(&from->bits);
+    const UIntLanes wide = loadWide(from);
     const UIntLanes magnitude = wide & 0x7fff;
     // Shifted into place the exponent is 112 too small; the product mends it, subnormals included.
     const auto scaled = reinterpret_cast<Lanes>(magnitude << 13) * 0x1p112F;
@@ -99,7 +112,10 @@ KVSCOPE_INLINE Lanes load(const Float16Bits* from)
 
 KVSCOPE_INLINE Lanes load(const Int8Bits* from)
 {
-#if defined(__AVX2__)
+#if defined(__AVX512F__)
+    return _mm512_cvtepi32_ps(
+        _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+#elif defined(__AVX2__)
     return _mm256_cvtepi32_ps(
         _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
 #else
@@ -110,19 +126,24 @@ KVSCOPE_INLINE Lanes load(const Int8Bits* from)
 }
 
 #if defined(__AVX2__)
-/// Shifted into place in a float16, whose exponent's bias is 15 and not 7, an e4m3 number is 2^-8
-/// of itself, subnormals included. From bytes with their sign extended the sign is there twice.
-KVSCOPE_INLINE __m128i fp8AsHalves(__m128i extended)
-{
-    return _mm_and_si128(_mm_slli_epi16(extended, 7), _mm_set1_epi16(-0x4001));
-}
+// Shifted into place in a float16, whose exponent's bias is 15 and not 7, an e4m3 number is 2^-8 of
+// itself, subnormals included. From bytes with their sign extended the sign is there twice.
+constexpr int kFp8Shift = 7;
+constexpr short kFp8Mask = -0x4001;
 #endif
 
 KVSCOPE_INLINE Lanes load(const Fp8Bits* from)
 {
-#if defined(__AVX2__)
+#if defined(__AVX512F__)
+    const __m256i extended =
+        _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    return _mm512_cvtph_ps(
+        _mm256_and_si256(_mm256_slli_epi16(extended, kFp8Shift), _mm256_set1_epi16(kFp8Mask)));
+#elif defined(__AVX2__)
+    const __m128i extended =
+        _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
     return _mm256_cvtph_ps(
-        fp8AsHalves(_mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)))));
+        _mm_and_si128(_mm_slli_epi16(extended, kFp8Shift), _mm_set1_epi16(kFp8Mask)));
 #else
     std::uint8_t __attribute__((vector_size(kLanes))) bytes;
     __builtin_memcpy(&bytes, from, sizeof bytes);
@@ -130,14 +151,6 @@ KVSCOPE_INLINE Lanes load(const Fp8Bits* from)
     // In place in a float it is 2^-120 of itself.
     return reinterpret_cast<Lanes>(((wide & 0x7f) << 20) | ((wide & 0x80) << 24)) * 0x1p112F;
 #endif
-}
-
-/// What the numbers of a row, as load() gives them, are multiplied by; it lies behind them.
-KVSCOPE_INLINE float scaleOf(const KVRows& rows, std::int64_t row, std::int64_t headDim)
-{
-    float scale;
-    __builtin_memcpy(&scale, rows.data + row * rows.stride + headDim, sizeof scale);
-    return rows.type == KVType::Fp8 ? scale * kFp8Unit : scale;
 }
 
 /// 2 * kLanes neighbouring elements in the order in which they are quickest to unpack: bfloat16
@@ -171,7 +184,11 @@ KVSCOPE_INLINE LanePair loadPairAs(const float* from)
     const Lanes b = load(from + kLanes);
     if constexpr (!__is_same(Element, BFloat16Bits))
         return {a, b};
-#if defined(__AVX2__)
+#if defined(__AVX512F__)
+    return {
+        __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30),
+        __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)};
+#elif defined(__AVX2__)
     return {__builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14),
             __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)};
 #else
@@ -190,7 +207,12 @@ KVSCOPE_INLINE void storePairAs(float* to, LanePair pair)
         store(to + kLanes, b);
         return;
     }
-#if defined(__AVX2__)
+#if defined(__AVX512F__)
+    store(to,
+          __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23));
+    store(to + kLanes, __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29,
+                                               14, 30, 15, 31));
+#elif defined(__AVX2__)
     store(to, __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11));
     store(to + kLanes, __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15));
 #else
@@ -216,89 +238,49 @@ KVSCOPE_INLINE Lanes loadUpTo(const Element* from, std::int64_t count)
     return count >= kLanes ? load(from) : loadPart(from, count);
 }
 
-/// Asks for a row that will be read soon. Past the end of the memory it does nothing. What is
-/// streamed goes to the first cache alone, as in linear_avx2_lanes.h.
-template <typename Element>
-KVSCOPE_INLINE void prefetchRow(const Element* row, std::int64_t count, bool isStreamed)
-{
-    constexpr std::int64_t kLine = 64 / sizeof(Element);
-    for (std::int64_t i = 0; i < count; i += kLine) {
-        if (isStreamed)
-            __builtin_prefetch(row + i, 0, 0);
-        else
-            __builtin_prefetch(row + i);
-    }
-}
-
 KVSCOPE_INLINE Lanes larger(Lanes a, Lanes b)
 {
     return a > b ? a : b;
 }
 
-/// e^x for x <= 0, 0 below -87; NaN stays NaN. Relative error below 3e-7: Taylor to r^6, |r| <=
-/// ln(2) / 2.
-KVSCOPE_INLINE Lanes expOf(Lanes x)
+#if defined(__AVX2__)
+KVSCOPE_INLINE float sumOf(EightLanes lanes)
 {
-    const Lanes lowest = broadcast(-87.0F);
-    const Lanes clamped = x < lowest ? lowest : x;
-    // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
-    const Lanes rounding = broadcast(0x1.8p23F);
-    const Lanes shifted = clamped * 1.44269504F + rounding;
-    const Lanes n = shifted - rounding;
-    // ln 2 in two parts, the first with few enough bits for an exact product.
-    const Lanes r = (clamped - n * 0.693359375F) + n * 2.12194440e-4F;
-    Lanes y = broadcast(1.0F / 720.0F);
-    y = y * r + 1.0F / 120.0F;
-    y = y * r + 1.0F / 24.0F;
-    y = y * r + 1.0F / 6.0F;
-    y = y * r + 0.5F;
-    y = y * r + 1.0F;
-    y = y * r + 1.0F;
-    const auto power = reinterpret_cast<Lanes>((reinterpret_cast<UIntLanes>(shifted) + 127) << 23);
-    return x < lowest ? Lanes{} : y * power;
+    const __m128 four = _mm256_castps256_ps128(lanes) + _mm256_extractf128_ps(lanes, 1);
+    const __m128 two = four + _mm_movehl_ps(four, four);
+    return two[0] + two[1];
 }
+#endif
 
-/// cap * tanh(x / cap). Absolute error below cap * 2e-7.
-KVSCOPE_INLINE Lanes softCapped(Lanes x, float cap)
+#if defined(__AVX512F__)
+/// Eight sums of two.
+KVSCOPE_INLINE EightLanes folded(Lanes lanes)
 {
-    const Lanes magnitude = x < Lanes{} ? -x : x;
-    const Lanes e = expOf(magnitude * (-2.0F / cap));
-    const Lanes capped = cap * ((1.0F - e) / (1.0F + e));
-    return x < Lanes{} ? -capped : capped;
+    return __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7) +
+           __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 
 KVSCOPE_INLINE float sumOf(Lanes lanes)
 {
-    float sum = 0.0F;
-    for (int i = 0; i < kLanes; ++i)
-        sum += lanes[i];
-    return sum;
+    return sumOf(folded(lanes));
 }
+#elif !defined(__AVX2__)
+KVSCOPE_INLINE float sumOf(Lanes lanes)
+{
+    return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+}
+#endif
 
 KVSCOPE_INLINE float maxOf(Lanes lanes)
 {
+#if defined(__AVX512F__)
+    return _mm512_reduce_max_ps(lanes);
+#else
     float max = lanes[0];
     for (int i = 1; i < kLanes; ++i)
         max = lanes[i] > max ? lanes[i] : max;
     return max;
-}
-
-/// Calls work with a pointer of the rows' element type.
-template <typename Work>
-KVSCOPE_INLINE void withElements(const KVRows& rows, Work work)
-{
-    switch (rows.type) {
-    case KVType::Float32:
-        return work(reinterpret_cast<const float*>(rows.data));
-    case KVType::BFloat16:
-        return work(reinterpret_cast<const BFloat16Bits*>(rows.data));
-    case KVType::Float16:
-        return work(reinterpret_cast<const Float16Bits*>(rows.data));
-    case KVType::Int8:
-        return work(reinterpret_cast<const Int8Bits*>(rows.data));
-    case KVType::Fp8:
-        return work(reinterpret_cast<const Fp8Bits*>(rows.data));
-    }
+#endif
 }
 
 } // namespace

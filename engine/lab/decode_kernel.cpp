@@ -6,7 +6,7 @@
 #include "engine/cache/slot_memory.h"
 #include "engine/cache/slots.h"
 #include "engine/generate/generator.h"
-#include "engine/kernels/attention_cpu.h"
+#include "engine/kernels/attention/attention_cpu.h"
 #include "engine/lab/decode_steps.h"
 #include "engine/lab/fits.h"
 #include "engine/lab/latency_load.h"

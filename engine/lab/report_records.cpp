@@ -119,6 +119,19 @@ std::string dayOf(const RunRecordContent& record)
 
 } // namespace
 
+std::vector<CardPlot> recordPlots(const RunRecordContent& record)
+{
+    CardEvidence evidence;
+    take(evidence, record);
+    if (evidence.positions)
+        return behavesPlots(evidence);
+    if (evidence.peaks)
+        return fitsPlots(evidence);
+    if (evidence.latency)
+        return inTimePlots(evidence);
+    return usesPlots(evidence);
+}
+
 void requireSameNumbers(const RecordJson& header, const RunHeader& run)
 {
     const std::string wanted[] = {run.device, run.compute, run.cacheDtype, run.rotary};

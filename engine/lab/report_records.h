@@ -18,6 +18,11 @@ namespace kvscope {
 RecordJson takeRecords(CardEvidence& evidence, const std::vector<std::filesystem::path>& files,
                        const std::string& modelHash);
 
+/// What a card shows of a finished record, by itself: of `positions`, `latency`, `use`,
+/// `peak-memory` or `needle`.
+/// \throws ArgumentError where it is of another experiment, or did not reach its end
+std::vector<CardPlot> recordPlots(const RunRecordContent& record);
+
 /// That what a record holds may stand beside what a run measures.
 /// \param run  fields that are empty are not known, and not compared
 /// \throws ArgumentError naming what differs: device, compute, cache_dtype or rope

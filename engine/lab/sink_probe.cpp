@@ -1,6 +1,6 @@
 #include "engine/lab/sink_probe.h"
 
-#include "engine/kernels/elementwise.h"
+#include "engine/kernels/elementwise/elementwise.h"
 #include "engine/model/feed_forward.h"
 #include "engine/model/rotary.h"
 #include "engine/model/weight_reader.h"

@@ -1,6 +1,6 @@
 #include "engine/base/units.h"
 #include "engine/cache/scaled_rows.h"
-#include "engine/kernels/elementwise.h"
+#include "engine/kernels/elementwise/elementwise.h"
 #include "engine/lab/truncation.h"
 #include "engine/model/rotary.h"
 

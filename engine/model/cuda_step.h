@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/cache/mixed_kv_cache.h"
-#include "engine/kernels/step_runner.h"
+#include "engine/kernels/cuda/step_runner.h"
 #include "engine/model/decoder_weights.h"
 #include "engine/model/rotary.h"
 

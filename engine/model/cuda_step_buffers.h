@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/checkpoint/model_config.h"
-#include "engine/kernels/step_launches.h"
+#include "engine/kernels/cuda/step_launches.h"
 #include "engine/model/rotary.h"
 
 #include <ATen/core/Tensor.h>

@@ -1,6 +1,6 @@
 #include "engine/model/cuda_step_launches.h"
 
-#include "engine/kernels/cuda_conversions.h"
+#include "engine/kernels/cuda/cuda_conversions.h"
 
 #include <ATen/ops/empty.h>
 

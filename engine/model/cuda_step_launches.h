@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/cache/mixed_kv_cache.h"
-#include "engine/kernels/step_launches.h"
+#include "engine/kernels/cuda/step_launches.h"
 #include "engine/model/cuda_step_buffers.h"
 #include "engine/model/decoder_weights.h"
 

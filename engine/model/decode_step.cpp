@@ -1,7 +1,7 @@
 #include "engine/model/decode_step.h"
 
-#include "engine/kernels/attention_cpu.h"
-#include "engine/kernels/elementwise_paths.h"
+#include "engine/kernels/attention/attention_cpu.h"
+#include "engine/kernels/elementwise/elementwise_paths.h"
 #include "engine/model/step_feed_forward.h"
 
 #include <ATen/Parallel.h>
@@ -89,14 +89,14 @@ DecodeStep::Impl::Impl(const ModelConfig& modelConfig, const DecoderWeights& dec
     , weights(decoderWeights)
     , kernels(elementwiseKernels(bestInstructionSet()))
     , settings(stepSettings)
-    , head(decoderWeights.head, settings.deciding, settings.streamsWeights())
+    , head(decoderWeights.head, settings.precision, settings.streamsWeights())
     , q(floats(config.numHeads * config.headDim))
     , mixed(q)
     , y(floats(config.modelWidth))
 {
     const std::array<std::int64_t, 4> shape{1, config.numKvHeads, 1, config.headDim};
     const auto linear = [&](const LinearWeights& each) {
-        return StepLinear(each, settings.layers, settings.streamsWeights());
+        return StepLinear(each, settings.precision, settings.streamsWeights());
     };
     layers.reserve(config.layers.size());
     for (std::size_t i = 0; i < config.layers.size(); ++i) {

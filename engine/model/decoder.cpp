@@ -4,10 +4,10 @@
 #include "engine/base/units.h"
 #include "engine/cache/open_chunk.h"
 #include "engine/cache/scaled_rows.h"
-#include "engine/kernels/cuda_backend.h"
-#include "engine/kernels/elementwise.h"
+#include "engine/kernels/cuda/cuda_backend.h"
+#include "engine/kernels/elementwise/elementwise.h"
 #include "engine/kernels/last_cache.h"
-#include "engine/kernels/linear.h"
+#include "engine/kernels/linear/linear.h"
 #include "engine/model/ablation.h"
 #include "engine/model/decoder_impl.h"
 #include "engine/model/decoder_types.h"
@@ -148,8 +148,7 @@ Decoder::Decoder(std::shared_ptr<const Checkpoint> checkpoint, DecoderOptions op
     m_impl->cacheType = cacheScalarType(options.cacheType, m_impl->compute);
     m_impl->weights = loadWeights(*m_impl->checkpoint, m_impl->device, m_impl->compute, options);
     m_impl->makeRotaryTables();
-    m_impl->stepSettings = {.layers = m_impl->settingsOf(KernelPath::Fast).precision,
-                            .deciding = m_impl->decidingSettings(KernelPath::Fast).precision,
+    m_impl->stepSettings = {.precision = m_impl->settingsOf(KernelPath::Fast).precision,
                             .weightBytes = activeWeightBytes(),
                             .lastCacheBytes = lastCacheBytes(at::get_num_threads())};
     if (m_impl->device.is_cpu() && DecodeStep::supports(config()))
@@ -264,7 +263,7 @@ at::Tensor Decoder::head(const at::Tensor& hidden, KernelPath path) const
 {
     const c10::InferenceMode inference;
     at::Tensor logits =
-        product(hidden, m_impl->weights.head, m_impl->decidingSettings(path)).to(at::kFloat);
+        product(hidden, m_impl->weights.head, m_impl->settingsOf(path)).to(at::kFloat);
     m_impl->scaleLogits(logits);
     return logits;
 }

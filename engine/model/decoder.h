@@ -3,7 +3,7 @@
 #include "engine/base/cache_numbers.h"
 #include "engine/cache/mixed_kv_cache.h"
 #include "engine/checkpoint/checkpoint.h"
-#include "engine/kernels/weight_matrix.h"
+#include "engine/kernels/linear/weight_matrix.h"
 
 #include <ATen/core/Tensor.h>
 

@@ -44,11 +44,6 @@ struct Decoder::Impl
     {
         return {path, compute == ComputeType::Float32 ? Precision::Exact : Precision::Fast};
     }
-    /// Of products that decide between tokens or experts.
-    ProductSettings decidingSettings(KernelPath path) const
-    {
-        return {path, compute == ComputeType::Float32 ? Precision::Exact : Precision::FastSums};
-    }
     at::ScalarType activationType() const
     {
         if (device.is_cpu() || compute == ComputeType::Float32)

@@ -1,9 +1,9 @@
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/cache/open_chunk.h"
-#include "engine/kernels/attention.h"
-#include "engine/kernels/elementwise.h"
-#include "engine/kernels/linear.h"
+#include "engine/kernels/attention/attention.h"
+#include "engine/kernels/elementwise/elementwise.h"
+#include "engine/kernels/linear/linear.h"
 #include "engine/model/decoder_impl.h"
 
 #include <ATen/ops/arange.h>
@@ -136,7 +136,7 @@ at::Tensor Decoder::Impl::transform(const at::Tensor& x, std::int64_t layer,
     at::Tensor out;
     if (config().layers[static_cast<std::size_t>(layer)].hasExperts) {
         const Routing routing =
-            route(normed, w.experts, *config().experts, decidingSettings(options.path));
+            route(normed, w.experts, *config().experts, settingsOf(options.path));
         if (options.hooks != nullptr && options.hooks->afterRouting)
             options.hooks->afterRouting(layer, routing.experts);
         out = mixtureOfExperts(normed, w.experts, routing, activation, settings);

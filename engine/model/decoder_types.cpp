@@ -1,7 +1,7 @@
 #include "engine/model/decoder_types.h"
 
 #include "engine/base/errors.h"
-#include "engine/kernels/cuda_backend.h"
+#include "engine/kernels/cuda/cuda_backend.h"
 
 #include <algorithm>
 #include <initializer_list>

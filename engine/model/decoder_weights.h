@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/checkpoint/checkpoint.h"
-#include "engine/kernels/weight_matrix.h"
+#include "engine/kernels/linear/weight_matrix.h"
 #include "engine/model/decoder.h"
 
 #include <ATen/core/Tensor.h>

@@ -1,7 +1,7 @@
 #include "engine/model/feed_forward.h"
 
-#include "engine/kernels/elementwise.h"
-#include "engine/kernels/linear.h"
+#include "engine/kernels/elementwise/elementwise.h"
+#include "engine/kernels/linear/linear.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/searchsorted.h>

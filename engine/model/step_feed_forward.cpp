@@ -1,6 +1,6 @@
 #include "engine/model/step_feed_forward.h"
 
-#include "engine/kernels/elementwise_paths.h"
+#include "engine/kernels/elementwise/elementwise_paths.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,21 +35,21 @@ StepFeedForward::StepFeedForward(const LayerWeights& weights, const LayerConfig&
     m_numRouted = moe.experts.size();
     m_numActive = static_cast<std::size_t>(config.experts->numActive);
     m_normalisesWeights = config.experts->normalisesWeights;
-    m_router = StepLinear(moe.router, settings.deciding, settings.streamsWeights());
+    m_router = StepLinear(moe.router, settings.precision, settings.streamsWeights());
     for (const FeedForwardWeights& routed : moe.experts)
         m_experts.push_back(expert(routed, settings));
     for (const FeedForwardWeights& shared : moe.shared)
         m_experts.push_back(expert(shared, settings));
     if (moe.sharedGate.rows > 0)
         m_sharedGate.weight =
-            WeightRows(moe.sharedGate, settings.layers, settings.streamsWeights());
+            WeightRows(moe.sharedGate, settings.precision, settings.streamsWeights());
 }
 
 StepFeedForward::Expert StepFeedForward::expert(const FeedForwardWeights& weights,
                                                 const StepSettings& settings)
 {
     const auto linear = [&](const LinearWeights& each) {
-        return StepLinear(each, settings.layers, settings.streamsWeights());
+        return StepLinear(each, settings.precision, settings.streamsWeights());
     };
     return {linear(weights.gate), linear(weights.up), linear(weights.down)};
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "engine/checkpoint/model_config.h"
-#include "engine/kernels/elementwise_kernels.h"
-#include "engine/kernels/linear_rows.h"
+#include "engine/kernels/elementwise/elementwise_kernels.h"
+#include "engine/kernels/linear/linear_rows.h"
 #include "engine/kernels/together.h"
 #include "engine/model/decoder_weights.h"
 #include "engine/model/step_settings.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/kernels/weight_matrix.h"
+#include "engine/kernels/linear/weight_matrix.h"
 
 #include <cstdint>
 
@@ -9,10 +9,9 @@ namespace kvscope {
 /// How a DecodeStep multiplies, and what it reads past the processor's caches.
 struct StepSettings
 {
-    Precision layers = Precision::Fast;
-    Precision deciding = Precision::FastSums; ///< products that decide between tokens or experts
-    std::uint64_t weightBytes = 0;            ///< that a step reads
-    std::uint64_t lastCacheBytes = 0;         ///< lastCacheBytes() of the threads
+    Precision precision = Precision::Fast;
+    std::uint64_t weightBytes = 0;    ///< that a step reads
+    std::uint64_t lastCacheBytes = 0; ///< lastCacheBytes() of the threads
 
     /// RowProduct::isStreamed of all weights.
     bool streamsWeights() const { return weightBytes > lastCacheBytes; }

@@ -5,7 +5,7 @@
 #include "engine/base/memory_reading.h"
 #include "engine/base/units.h"
 #include "engine/checkpoint/check_log.h"
-#include "engine/kernels/cuda_backend.h"
+#include "engine/kernels/cuda/cuda_backend.h"
 #include "engine/model/decoder_types.h"
 #include "engine/model/rotary_override.h"
 #include "engine/session/open_model.h"

@@ -138,6 +138,43 @@ private Q_SLOTS:
         QVERIFY(svg.contains("tiny, cpu"));
     }
 
+    void otherRecordsBecomeTheirPlots_data()
+    {
+        QTest::addColumn<QString>("record");
+        QTest::addColumn<QByteArray>("title");
+        const auto add = [](const char* experiment, const char* title) {
+            QTest::newRow(experiment)
+                << QStringLiteral(KVSCOPE_SOURCE_DIR "/docs/results/smollm2/smollm2-%1.jsonl")
+                       .arg(QLatin1String(experiment))
+                << QByteArray(title);
+        };
+        add("positions", "Loss, nats per token");
+        add("latency", "Decode step, ms");
+        add("peaks", "Peak above the loaded model, MiB");
+        add("use", "Loss saved by the past, nats");
+    }
+    void otherRecordsBecomeTheirPlots()
+    {
+        QFETCH(QString, record);
+        QFETCH(QByteArray, title);
+        const QByteArray svg = drawn(record, "svg");
+        QVERIFY2(svg.contains("<svg"), svg.constData());
+        QVERIFY2(svg.contains(title), svg.left(4000).constData());
+        QVERIFY(svg.contains("Smollm2 135M")); // the recipe
+        QVERIFY(QImage::fromData(drawn(record, "png")).width() >= 1400);
+        QVERIFY(drawn(record, "csv").startsWith("error: "));
+    }
+
+    void aRecordThatEndedEarlyHasNoPlots()
+    {
+        const QString path = m_folder.filePath("early.jsonl");
+        QFile::remove(path);
+        RunHeader header;
+        header.experiment = "positions";
+        RunRecord::create(path.toStdString(), header);
+        QVERIFY(drawn(path, "svg").startsWith("error: "));
+    }
+
     void aRoutingBecomesAPicture()
     {
         const QString json = written(

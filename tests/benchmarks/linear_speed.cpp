@@ -4,12 +4,12 @@
 // rows of x by both ways that linear() chooses from.
 
 #include "engine/kernels/bandwidth.h"
-#include "engine/kernels/block_formats.h"
-#include "engine/kernels/linear.h"
-#include "engine/kernels/linear_paths.h"
-#include "engine/kernels/linear_rows.h"
+#include "engine/kernels/linear/block_formats.h"
+#include "engine/kernels/linear/linear.h"
+#include "engine/kernels/linear/linear_paths.h"
+#include "engine/kernels/linear/linear_rows.h"
 #include "engine/kernels/together.h"
-#include "tests/engine/kernels/weight_samples.h"
+#include "tests/engine/kernels/linear/weight_samples.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
@@ -107,12 +107,13 @@ void measure(Subject& subject, const at::Tensor& one, const at::Tensor& many)
     WeightMatrix part = subject.weights.front();
     part.rows = std::min<std::int64_t>(512, part.rows);
     part.data = part.data.narrow(0, 0, part.rows);
+    const PanelKernels* panels = panelKernels(bestInstructionSet());
     for (std::size_t i = 0; i < kManyRows.size(); ++i) {
         const at::Tensor x = many.narrow(0, 0, kManyRows[i]);
         keepBest(subject.bestInPlace[i],
                  secondsOf([&] { linearFewRows(x, part, Precision::Fast, bestInstructionSet()); }));
         keepBest(subject.bestExpanded[i], secondsOf([&] {
-                     usesPanelProducts() ? linearPanels(x, part) : linearManyRows(x, part);
+                     panels != nullptr ? linearPanels(x, part, *panels) : linearManyRows(x, part);
                  }));
     }
 }

@@ -2,7 +2,7 @@
 // (tests/support/cuda_on_cpu), and what the sampler makes of them.
 #include "engine/base/errors.h"
 #include "engine/generate/sampler.h"
-#include "engine/kernels/top_logits.h"
+#include "engine/kernels/cuda/top_logits.h"
 #include "tests/support/cuda_on_cpu/block_of_fibers.h"
 
 #include <ATen/TensorOperators.h>

@@ -1,5 +1,5 @@
 #include "engine/base/errors.h"
-#include "engine/kernels/cuda_backend.h"
+#include "engine/kernels/cuda/cuda_backend.h"
 #include "engine/model/cuda_step.h"
 #include "engine/model/decoder.h"
 #include "tests/support/golden_json.h"

@@ -1,8 +1,8 @@
 // A whole decode step of the CUDA kernels themselves, compiled for the CPU
 // (tests/support/cuda_on_cpu), where there is no GPU to run it on.
 #include "engine/base/errors.h"
-#include "engine/kernels/elementwise.h"
-#include "engine/kernels/step_kernels.h"
+#include "engine/kernels/cuda/step_kernels.h"
+#include "engine/kernels/elementwise/elementwise.h"
 #include "engine/model/cuda_step.h"
 #include "engine/model/decoder.h"
 #include "tests/support/cuda_on_cpu/block_of_fibers.h"

@@ -1,5 +1,5 @@
 #include "engine/base/errors.h"
-#include "engine/kernels/linear.h"
+#include "engine/kernels/linear/linear.h"
 #include "engine/model/decode_step.h"
 #include "engine/model/decoder.h"
 #include "tests/support/golden_json.h"
@@ -34,8 +34,7 @@ public:
         : m_checkpoint(openCheckpoint(goldenPath(path)))
         , m_weights(loadWeights(*m_checkpoint, at::kCPU, ComputeType::Float32, {}))
         , m_step(m_checkpoint->config, m_weights,
-                 {.layers = Precision::Exact,
-                  .deciding = Precision::Exact,
+                 {.precision = Precision::Exact,
                   .weightBytes = 1,     // all is streamed; a tiny model's own step streams
                   .lastCacheBytes = 0}) // nothing
     {

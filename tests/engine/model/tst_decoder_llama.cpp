@@ -1,5 +1,5 @@
 #include "engine/generate/prefill.h"
-#include "engine/kernels/linear.h"
+#include "engine/kernels/linear/linear.h"
 #include "engine/model/decoder.h"
 #include "tests/support/golden_file.h"
 #include "tests/support/golden_json.h"

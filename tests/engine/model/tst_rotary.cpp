@@ -1,5 +1,5 @@
 #include "engine/base/errors.h"
-#include "engine/kernels/elementwise.h"
+#include "engine/kernels/elementwise/elementwise.h"
 #include "engine/model/rotary.h"
 #include "engine/model/rotary_override.h"
 #include "tests/support/golden_file.h"

@@ -1,0 +1,9 @@
+// Compiled for the plain processor of the build: SSE2 on x86-64, NEON on AArch64.
+#include "engine/kernels/attention/attention_decode_simd.h"
+#include "engine/kernels/attention/attention_prefill_simd.h"
+
+namespace kvscope {
+
+const AttentionSimd kAttentionPlain{"plain", kLanes, kPanel, decodeBlock, prefillBlock, toFloat};
+
+} // namespace kvscope

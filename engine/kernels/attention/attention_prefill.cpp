@@ -1,0 +1,186 @@
+#include "engine/kernels/attention/attention_cpu.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+#include <vector>
+
+namespace kvscope {
+
+namespace {
+
+/// Keys a block: with kMaxTileRows the scores, keys and values of a block stay in the second-level
+/// cache.
+constexpr std::int64_t kBlockKeys = 48;
+constexpr std::int64_t kMaxTileRows = 96;
+constexpr std::int64_t kMinTileRows = 32;
+constexpr std::int64_t kSerialWork = 100'000;
+
+std::int64_t roundUp(std::int64_t n, std::int64_t multiple)
+{
+    return (n + multiple - 1) / multiple * multiple;
+}
+
+/// One thread's working memory for tiles of some number of rows.
+class TileScratch
+{
+public:
+    TileScratch(std::int64_t rows, std::int64_t headDim, const AttentionSimd& simd)
+        : m_accStride(roundUp(headDim, simd.panel))
+    {
+        std::size_t total = 0;
+        for (const auto size : {rows * headDim, kBlockKeys * m_accStride, kBlockKeys * m_accStride,
+                                kBlockKeys * rows, rows * m_accStride, rows, rows, rows})
+            total += static_cast<std::size_t>(size);
+        thread_local std::vector<float> memory;
+        memory.resize(std::max(memory.size(), total));
+        float* next = memory.data();
+        const auto take = [&](std::int64_t size) { return std::exchange(next, next + size); };
+        q = take(rows * headDim);
+        keys = take(kBlockKeys * m_accStride);
+        values = take(kBlockKeys * m_accStride);
+        scores = take(kBlockKeys * rows);
+        acc = take(rows * m_accStride);
+        max = take(rows);
+        sum = take(rows);
+        alpha = take(rows);
+    }
+    std::int64_t accStride() const { return m_accStride; }
+
+    float* q = nullptr;      ///< [rows / panel, D, panel]
+    float* keys = nullptr;   ///< [kBlockKeys, accStride]
+    float* values = nullptr; ///< [kBlockKeys, accStride]
+    float* scores = nullptr; ///< [kBlockKeys, rows]
+    float* acc = nullptr;    ///< [rows, accStride]
+    float* max = nullptr;    ///< [rows]
+    float* sum = nullptr;    ///< [rows]
+    float* alpha = nullptr;  ///< [rows]
+
+private:
+    std::int64_t m_accStride;
+};
+
+/// Rows [firstRow, firstRow + numRows) of one key/value head.
+struct Tile
+{
+    std::int64_t batch = 0;
+    std::int64_t kvHead = 0;
+    std::int64_t firstRow = 0;
+    std::int64_t numRows = 0;
+};
+
+/// Scales the tile's queries and lays panels of them side by side; missing rows become 0.
+void packQueries(const CpuAttention& call, const AttentionSimd& simd, const Tile& tile,
+                 std::int64_t paddedRows, float* packed)
+{
+    const std::int64_t panel = simd.panel;
+    for (std::int64_t i = 0; i < paddedRows; ++i) {
+        float* to = packed + i / panel * panel * call.headDim + i % panel;
+        const float* from =
+            i < tile.numRows ? call.q + call.rowOffset(tile.batch, tile.kvHead, tile.firstRow + i)
+                             : nullptr;
+        for (std::int64_t d = 0; d < call.headDim; ++d)
+            to[d * panel] = from != nullptr ? from[d] * call.scale : 0.0F;
+    }
+}
+
+/// Float rows of keys or values: where they lie if they can be used so, otherwise converted to
+/// `scratch`.
+struct FloatRows
+{
+    const float* data;
+    std::int64_t stride;
+};
+FloatRows floatRows(const KVRows& rows, int numKeys, std::int64_t headDim, std::int64_t columns,
+                    float* scratch, const AttentionSimd& simd)
+{
+    if (rows.type == KVType::Float32 && headDim == columns)
+        return {reinterpret_cast<const float*>(rows.data), rows.stride};
+    simd.toFloat(rows, numKeys, headDim, scratch, columns);
+    return {scratch, columns};
+}
+
+void attendTile(const CpuAttention& call, const AttentionSimd& simd, const Tile& tile)
+{
+    const auto paddedRows = roundUp(tile.numRows, simd.panel);
+    const TileScratch scratch(paddedRows, call.headDim, simd);
+    packQueries(call, simd, tile, paddedRows, scratch.q);
+    std::fill_n(scratch.max, paddedRows, kNoScore);
+    std::fill_n(scratch.sum, paddedRows, 0.0F);
+    std::fill_n(scratch.acc, paddedRows * scratch.accStride(), 0.0F);
+
+    PrefillBlock block;
+    block.q = scratch.q;
+    block.numRows = static_cast<int>(paddedRows);
+    block.headDim = call.headDim;
+    block.softCap = call.softCap;
+    block.scores = scratch.scores;
+    block.alpha = scratch.alpha;
+    block.state = {scratch.max, scratch.sum, scratch.acc, scratch.accStride()};
+
+    // Rows that only pad the last panel see no key, which leaves them as they are.
+    std::array<VisibleKeys, kMaxTileRows> visible{};
+    const auto end = call.position(tile.firstRow + tile.numRows - 1) + 1;
+    call.forBlocks(call.visibleBegin(tile.firstRow), end, kBlockKeys,
+                   [&](const KVPiece& piece, std::int64_t from, std::int64_t to) {
+                       const auto skipped = from - piece.firstPosition;
+                       block.numKeys = static_cast<int>(to - from);
+                       const auto keys = floatRows(
+                           piece.keyRows(tile.batch, tile.kvHead).from(skipped), block.numKeys,
+                           call.headDim, scratch.accStride(), scratch.keys, simd);
+                       const auto values = floatRows(
+                           piece.valueRows(tile.batch, tile.kvHead).from(skipped), block.numKeys,
+                           call.headDim, scratch.accStride(), scratch.values, simd);
+                       block.keys = keys.data;
+                       block.keyStride = keys.stride;
+                       block.values = values.data;
+                       block.valueStride = values.stride;
+                       const bool isMasked =
+                           call.fillVisible(tile.firstRow, tile.numRows, from, to, visible.data());
+                       block.visible = isMasked ? visible.data() : nullptr;
+                       simd.prefillBlock(block);
+                   });
+    for (std::int64_t i = 0; i < tile.numRows; ++i)
+        call.finishRow(tile.batch, tile.kvHead, tile.firstRow + i, scratch.max[i], scratch.sum[i],
+                       scratch.acc + i * scratch.accStride());
+}
+
+/// Rows a tile: as many as pay for packing and converting, but fewer where threads would go
+/// without.
+std::int64_t tileRows(const CpuAttention& call, const AttentionSimd& simd)
+{
+    const auto heads = call.batch * call.numKvHeads;
+    const auto wanted = call.numRows() * heads / (2 * at::get_num_threads());
+    return std::clamp(roundUp(wanted, simd.panel), kMinTileRows, kMaxTileRows);
+}
+
+} // namespace
+
+void attendPrefill(const CpuAttention& call, const AttentionSimd& simd)
+{
+    const auto rowsPerTile = tileRows(call, simd);
+    const auto tilesPerHead = (call.numRows() + rowsPerTile - 1) / rowsPerTile;
+    const auto heads = call.batch * call.numKvHeads;
+    const auto numTiles = heads * tilesPerHead;
+
+    // Tiles differ in work (the last ones see the most keys), so threads fetch them, the heaviest
+    // first.
+    std::atomic<std::int64_t> next{0};
+    const auto fetchTiles = [&](std::int64_t, std::int64_t) {
+        for (auto i = next.fetch_add(1); i < numTiles; i = next.fetch_add(1)) {
+            const auto head = i % heads;
+            const auto firstRow = (tilesPerHead - 1 - i / heads) * rowsPerTile;
+            const auto numRows = std::min(rowsPerTile, call.numRows() - firstRow);
+            attendTile(call, simd,
+                       {head / call.numKvHeads, head % call.numKvHeads, firstRow, numRows});
+        }
+    };
+    const auto numKeys = call.position(call.numRows() - 1) + 1 - call.visibleBegin(0);
+    const bool isParallel = call.numRows() * heads * numKeys * call.headDim >= kSerialWork;
+    const auto threads = isParallel ? std::min<std::int64_t>(at::get_num_threads(), numTiles) : 1;
+    at::parallel_for(0, threads, 1, fetchTiles);
+}
+
+} // namespace kvscope

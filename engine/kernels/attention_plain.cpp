@@ -1,9 +1,0 @@
-// Compiled for the plain processor of the build: SSE2 on x86-64, NEON on AArch64.
-#include "engine/kernels/attention_decode_simd.h"
-#include "engine/kernels/attention_prefill_simd.h"
-
-namespace kvscope {
-
-const AttentionSimd kAttentionPlain{"plain", kLanes, kPanel, decodeBlock, prefillBlock, toFloat};
-
-} // namespace kvscope

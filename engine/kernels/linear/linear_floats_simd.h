@@ -1,0 +1,107 @@
+#pragma once
+
+// linear()'s loops over float formats, for any width of vector; included by linear_avx2_floats.cpp
+// and linear_avx512_floats.cpp alone.
+
+#include "engine/kernels/linear/linear_avx2_lanes.h"
+#include "engine/kernels/linear/linear_kernels.h"
+#include "engine/kernels/simd_lanes.h"
+
+namespace kvscope {
+namespace {
+
+/// One element as float32.
+template <typename Element>
+KVSCOPE_INLINE float loadOne(const Element* from)
+{
+    return loadPart(from, 1)[0];
+}
+
+KVSCOPE_INLINE float loadOne(const float* from)
+{
+    float value;
+    __builtin_memcpy(&value, from, sizeof value);
+    return value;
+}
+
+template <typename Element>
+void decodeFloats(const std::byte* row, float* out, std::int64_t cols)
+{
+    const auto* from = reinterpret_cast<const Element*>(row);
+    std::int64_t i = 0;
+    for (; i + kLanes <= cols; i += kLanes)
+        store(out + i, load(from + i));
+    for (; i < cols; ++i)
+        out[i] = loadOne(from + i);
+}
+
+// Rows x Inputs dot products at once: each weight is read once for all inputs, each input once for
+// all rows, and the sums do not wait for each other.
+template <typename Element, int Rows, int Inputs>
+void multiplyTile(const RowProduct& p, std::int64_t row, std::int64_t input)
+{
+    const std::byte* weight = p.weight + row * p.rowBytes;
+    const float* x = p.x + input * p.cols;
+    Lanes sums[Rows][Inputs];
+#pragma GCC unroll 8
+    for (auto& rowSums : sums)
+#pragma GCC unroll 8
+        for (auto& sum : rowSums)
+            sum = Lanes{};
+    std::int64_t i = 0;
+    for (; i + kLanes <= p.cols; i += kLanes) {
+        avx2::prefetch<Rows * kLanes * sizeof(Element)>(
+            weight + i * Rows * static_cast<std::int64_t>(sizeof(Element)), p.isStreamed);
+        Lanes in[Inputs];
+#pragma GCC unroll 8
+        for (int n = 0; n < Inputs; ++n)
+            in[n] = load(x + n * p.cols + i);
+#pragma GCC unroll 8
+        for (int r = 0; r < Rows; ++r) {
+            const Lanes w = load(reinterpret_cast<const Element*>(weight + r * p.rowBytes) + i);
+#pragma GCC unroll 8
+            for (int n = 0; n < Inputs; ++n)
+                sums[r][n] += w * in[n];
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 8
+        for (int n = 0; n < Inputs; ++n) {
+            float sum = sumOf(sums[r][n]);
+            for (std::int64_t j = i; j < p.cols; ++j)
+                sum += loadOne(reinterpret_cast<const Element*>(weight + r * p.rowBytes) + j) *
+                       x[n * p.cols + j];
+            p.y[(input + n) * p.yStride + row + r] = sum;
+        }
+    }
+}
+
+template <typename Element, int Rows>
+void multiplyRowGroup(const RowProduct& p, std::int64_t row)
+{
+    std::int64_t input = 0;
+    for (; input + 2 <= p.numInputs; input += 2)
+        multiplyTile<Element, Rows, 2>(p, row, input);
+    if (input < p.numInputs)
+        multiplyTile<Element, Rows, 1>(p, row, input);
+}
+
+template <typename Element>
+void multiplyFloats(const RowProduct& p, std::int64_t firstRow, std::int64_t endRow)
+{
+    std::int64_t row = firstRow;
+    for (; row + 4 <= endRow; row += 4)
+        multiplyRowGroup<Element, 4>(p, row);
+    for (; row < endRow; ++row)
+        multiplyRowGroup<Element, 1>(p, row);
+}
+
+template <typename Element>
+constexpr FormatKernels floatKernels()
+{
+    return {decodeFloats<Element>, multiplyFloats<Element>, nullptr};
+}
+
+} // namespace
+} // namespace kvscope

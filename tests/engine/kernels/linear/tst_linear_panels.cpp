@@ -1,0 +1,147 @@
+#include "engine/kernels/linear/linear_paths.h"
+#include "tests/engine/kernels/linear/linear_bounds.h"
+#include "tests/engine/kernels/linear/weight_samples.h"
+#include "tests/support/avx512_on_avx2/kernels.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/equal.h>
+
+#include <QtTest>
+
+#include <bit>
+#include <limits>
+#include <map>
+
+using namespace kvscope;
+
+namespace {
+
+struct Shape
+{
+    std::int64_t rows, cols, inputs, misalignment;
+};
+
+/// All that run here, AVX-512's and AMX's on AVX2 among them, by name.
+const std::map<QByteArray, const PanelKernels*> kKernels = [] {
+    std::map<QByteArray, const PanelKernels*> kernels;
+    for (const auto instructions : availableInstructionSets()) {
+        if (instructions == InstructionSet::Portable)
+            continue;
+        kernels.emplace(instructions == InstructionSet::Avx2 ? "AVX2" : "AVX-512",
+                        panelKernels(instructions));
+#ifdef KVSCOPE_AVX512_ON_AVX2
+        kernels.emplace("AVX-512 on AVX2", &avx512_on_avx2::kPanels);
+        kernels.emplace("AMX on AVX2", &amx_on_avx2::kPanels);
+        kernels.emplace("AMX on AVX2, weights bfloat16", &amx_on_avx2::kPanelsOfBFloat16);
+#endif
+    }
+    if (hasTiles()) {
+        kernels.emplace("AMX", tileKernels(StorageType::F16));
+        kernels.emplace("AMX, weights bfloat16", tileKernels(StorageType::BF16));
+    }
+    return kernels;
+}();
+
+bool isOfTiles(const PanelKernels& kernels)
+{
+    return kernels.prepareRows != nullptr;
+}
+
+/// Weights without low parts, which are bfloat16 themselves.
+bool takesBFloat16Alone(const QByteArray& name)
+{
+    return name.endsWith("bfloat16");
+}
+
+void addKernels()
+{
+    QTest::addColumn<QByteArray>("name");
+    for (const auto& [name, kernels] : kKernels)
+        QTest::newRow(name.constData()) << name;
+}
+
+} // namespace
+
+/// linearPanels() at the edges of its blocks; every format goes through it in tst_linear.
+class TestLinearPanels : public QObject
+{
+    Q_OBJECT
+private Q_SLOTS:
+    void init() { at::set_num_threads(2); }
+
+    // Shapes at the edges of the blocks: 16 or 32 rows of W a panel and 256 a slice, 6, 12 or 32
+    // rows of x a tile and 192 a block, 320 columns at most at a time; shares of x among many
+    // threads.
+    void panelsCoverEveryEdge_data() { addKernels(); }
+    void panelsCoverEveryEdge()
+    {
+        QFETCH(QByteArray, name);
+        const PanelKernels& kernels = *kKernels.at(name);
+        const auto type = takesBFloat16Alone(name) ? StorageType::BF16 : StorageType::F32;
+        at::manual_seed(32);
+        for (const int threads : {1, 2, 5}) {
+            at::set_num_threads(threads);
+            for (const Shape& shape :
+                 {Shape{1, 1, 1, 0}, Shape{15, 7, 5, 0}, Shape{16, 8, 6, 0}, Shape{17, 321, 7, 2},
+                  Shape{257, 648, 191, 0}, Shape{272, 320, 193, 0}, Shape{3, 97, 400, 0},
+                  Shape{40, 1000, 203, 1}, Shape{32, 32, 32, 0}, Shape{33, 31, 33, 0},
+                  Shape{64, 352, 24, 0}}) {
+                const auto weight = randomWeight(type, shape.rows, shape.cols, shape.misalignment);
+                const at::Tensor x = at::randn({shape.inputs, shape.cols});
+                const QString difference =
+                    worstAgainstDefinition(linearPanels(x, weight, kernels), x, weight, 0.0,
+                                           isOfTiles(kernels) ? kTakenApart : kSummed);
+                QVERIFY2(difference.isEmpty(), qPrintable(difference));
+            }
+        }
+    }
+
+    void panelsGiveARowTheSameBitsAmongOthers_data() { addKernels(); }
+    void panelsGiveARowTheSameBitsAmongOthers()
+    {
+        QFETCH(QByteArray, name);
+        const PanelKernels& kernels = *kKernels.at(name);
+        const bool ofBFloat16 = takesBFloat16Alone(name);
+        at::manual_seed(33);
+        const auto weight =
+            randomWeight(ofBFloat16 ? StorageType::BF16 : StorageType::Q4_1, 1027, 672);
+        const at::Tensor x = at::randn({205, weight.cols});
+        const at::Tensor all = linearPanels(x, weight, kernels);
+        at::set_num_threads(1);
+        QVERIFY(at::equal(linearPanels(x, weight, kernels), all));
+        for (const std::int64_t n : {1, 6, 77, 204})
+            QVERIFY(
+                at::equal(linearPanels(x.narrow(0, n, 1), weight, kernels), all.narrow(0, n, 1)));
+        // Two panels among many threads: rows of x are shared out too.
+        const auto narrow =
+            randomWeight(ofBFloat16 ? StorageType::BF16 : StorageType::Q8_0, 20, 672);
+        const at::Tensor one = linearPanels(x, narrow, kernels);
+        for (const int threads : {2, 5, 16}) {
+            at::set_num_threads(threads);
+            QVERIFY(at::equal(linearPanels(x, narrow, kernels), one));
+        }
+    }
+
+    void panelsKeepNotANumberInItsRow_data() { addKernels(); }
+    void panelsKeepNotANumberInItsRow()
+    {
+        QFETCH(QByteArray, name);
+        const PanelKernels& kernels = *kKernels.at(name);
+        at::manual_seed(34);
+        const auto weight =
+            randomWeight(takesBFloat16Alone(name) ? StorageType::BF16 : StorageType::Q4_0, 50, 96);
+        for (const float special : {std::numeric_limits<float>::quiet_NaN(),
+                                    -std::bit_cast<float>(0x7fffffff), // all bits set
+                                    std::numeric_limits<float>::infinity()}) {
+            const at::Tensor x = at::randn({14, 96});
+            x.select(0, 7).select(0, 40).fill_(special);
+            const at::Tensor y = linearPanels(x, weight, kernels);
+            QVERIFY(!y.select(0, 7).isfinite().any().item<bool>());
+            QVERIFY(y.narrow(0, 0, 7).isfinite().all().item<bool>());
+            QVERIFY(y.narrow(0, 8, 6).isfinite().all().item<bool>());
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(TestLinearPanels)
+#include "tst_linear_panels.moc"
