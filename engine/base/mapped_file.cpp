@@ -1,5 +1,6 @@
 #include "engine/base/mapped_file.h"
 
+#include "engine/base/cut_files.h"
 #include "engine/base/errors.h"
 #include "engine/base/utf8.h"
 
@@ -63,22 +64,27 @@ MappedFile::MappedFile(const std::filesystem::path& path)
     if (address == MAP_FAILED)
         fail(path, std::string("cannot be mapped: ") + std::strerror(errno));
     m_bytes = {static_cast<const std::byte*>(address), size};
+    m_watched = watchMapping(m_bytes, path);
 }
 
 MappedFile::~MappedFile()
 {
-    if (!m_bytes.empty())
-        ::munmap(const_cast<std::byte*>(m_bytes.data()), m_bytes.size());
+    if (m_bytes.empty())
+        return;
+    unwatchMapping(m_watched);
+    ::munmap(const_cast<std::byte*>(m_bytes.data()), m_bytes.size());
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : m_bytes(std::exchange(other.m_bytes, {}))
+    , m_watched(other.m_watched)
 {
 }
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept
 {
     std::swap(m_bytes, other.m_bytes);
+    std::swap(m_watched, other.m_watched);
     return *this;
 }
 

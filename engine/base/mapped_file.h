@@ -6,7 +6,8 @@
 
 namespace kvscope {
 
-/// A whole file, mapped read-only; unmapped when destroyed. Movable, not copyable.
+/// A whole file, mapped read-only; unmapped when destroyed. Movable, not copyable. What is gone of
+/// a file that somebody makes shorter meanwhile reads as 0 (cut_files.h).
 class MappedFile
 {
 public:
@@ -22,6 +23,7 @@ public:
 
 private:
     std::span<const std::byte> m_bytes;
+    std::size_t m_watched = 0; ///< watchMapping(), where there are bytes
 };
 
 } // namespace kvscope

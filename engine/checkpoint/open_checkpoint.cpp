@@ -1,3 +1,4 @@
+#include "engine/base/cut_files.h"
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/base/utf8.h"
@@ -279,6 +280,7 @@ std::shared_ptr<const Checkpoint> openCheckpoint(const fs::path& path, CheckLog&
             openGguf(files, *checkpoint, log);
         else
             openSafetensors(files, *checkpoint, log);
+        requireWholeFiles();
     } catch (const CheckpointError& error) {
         // What no check stands for, such as a shard that cannot be read.
         log.addFailure(about(CheckSection::Files, path.filename().string(), "can be read"), error);

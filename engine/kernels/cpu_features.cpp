@@ -18,7 +18,7 @@ std::vector<InstructionSet> detectInstructionSets()
         sets.push_back(InstructionSet::Avx2);
     if (sets.back() == InstructionSet::Avx2 && __builtin_cpu_supports("avx512f") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni"))
+        __builtin_cpu_supports("avx512vl"))
         sets.push_back(InstructionSet::Avx512);
 #endif
     return sets;
@@ -30,8 +30,7 @@ bool detectTiles()
     // Linux saves tiles only for processes that ask (Documentation/arch/x86/xstate.rst).
     constexpr long kRequestPermission = 0x1023; // ARCH_REQ_XCOMP_PERM
     constexpr long kTileData = 18;              // XFEATURE_XTILEDATA
-    return bestInstructionSet() == InstructionSet::Avx512 && __builtin_cpu_supports("amx-bf16") &&
-           __builtin_cpu_supports("amx-tile") &&
+    return hasVnni() && __builtin_cpu_supports("amx-bf16") && __builtin_cpu_supports("amx-tile") &&
            syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 #else
     return false;
@@ -49,6 +48,15 @@ const std::vector<InstructionSet>& availableInstructionSets()
 InstructionSet bestInstructionSet()
 {
     return availableInstructionSets().back();
+}
+
+bool hasVnni()
+{
+#ifdef KVSCOPE_X86
+    return bestInstructionSet() == InstructionSet::Avx512 && __builtin_cpu_supports("avx512vnni");
+#else
+    return false;
+#endif
 }
 
 bool hasTiles()
@@ -70,7 +78,7 @@ const char* instructionSetNames()
 {
     switch (bestInstructionSet()) {
     case InstructionSet::Avx512:
-        return hasTiles() ? "AVX-512, AMX" : "AVX-512";
+        return hasTiles() ? "AVX-512 with VNNI, AMX" : hasVnni() ? "AVX-512 with VNNI" : "AVX-512";
     case InstructionSet::Avx2:
         return "AVX2";
     case InstructionSet::Portable:

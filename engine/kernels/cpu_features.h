@@ -8,7 +8,7 @@ namespace kvscope {
 enum class InstructionSet {
     Portable, ///< plain C++, any processor
     Avx2,     ///< x86-64 with AVX2, FMA and F16C (2013 and later)
-    Avx512,   ///< x86-64 with AVX-512 F, BW, DQ, VL and VNNI (Intel 2019, AMD 2022 and later)
+    Avx512,   ///< x86-64 with AVX-512 F, BW, DQ and VL (Intel's servers 2017, AMD 2022 and later)
 };
 
 /// The sets that were compiled in and that this processor and its operating system run, the
@@ -18,6 +18,10 @@ const std::vector<InstructionSet>& availableInstructionSets();
 /// The last of them.
 InstructionSet bestInstructionSet();
 
+/// Whether AVX-512 comes with its products of integers (VNNI; Intel 2019, AMD 2022 and later),
+/// which the loops over block formats need; without them AVX2's run.
+bool hasVnni();
+
 /// Whether this processor multiplies tiles of bfloat16 (AMX-BF16) and the operating system lets
 /// this process use them, which it is asked for once.
 bool hasTiles();
@@ -26,7 +30,8 @@ bool hasTiles();
 /// AVX512-BF16. Elsewhere it converts element by element and is slower.
 bool hasBFloat16Products();
 
-/// Which of our kernels run here, in short: "portable", "AVX2", "AVX-512" or "AVX-512, AMX".
+/// Which of our kernels run here, in short: "portable", "AVX2",
+/// "AVX-512", "AVX-512 with VNNI" or "AVX-512 with VNNI, AMX".
 const char* instructionSetNames();
 
 } // namespace kvscope

@@ -226,9 +226,23 @@ template <typename Element>
 KVSCOPE_INLINE Lanes loadPart(const Element* from, std::int64_t count)
 {
     Element part[kLanes] = {};
+#if defined(__AVX512F__)
+    const auto mask = static_cast<__mmask16>((1U << count) - 1U);
+    if constexpr (sizeof(Element) == 1) {
+        const __m128i bytes = _mm_maskz_loadu_epi8(mask, from);
+        __builtin_memcpy(part, &bytes, sizeof bytes);
+    } else if constexpr (sizeof(Element) == 2) {
+        const __m256i words = _mm256_maskz_loadu_epi16(mask, from);
+        __builtin_memcpy(part, &words, sizeof words);
+    } else {
+        return _mm512_maskz_loadu_ps(mask, from);
+    }
+    return load(part);
+#else
     for (std::int64_t i = 0; i < count; ++i)
         part[i] = from[i];
     return load(part);
+#endif
 }
 
 /// kLanes elements, or the first `count` of them where that is less.

@@ -37,10 +37,42 @@ void addSeries(CardPlot& plot, CardSeries series)
         plot.series.push_back(std::move(series));
 }
 
-CardSeries binsOf(const PositionsSeries& series, std::size_t index)
+std::vector<std::string> partsOf(const std::string& name)
+{
+    std::vector<std::string> parts{""};
+    for (std::size_t i = 0; i < name.size(); ++i)
+        if (name.compare(i, 2, ", ") == 0) {
+            parts.emplace_back();
+            ++i;
+        } else {
+            parts.back() += name[i];
+        }
+    return parts;
+}
+
+/// What of a scheme's name is not in every scheme's, for a label's little room: of "plain, base
+/// 100000, adjacent pairs" and "linear x2, base 100000, adjacent pairs" the first words. Of a
+/// scheme by itself the first words, too.
+std::string shortName(const std::vector<PositionsSeries>& all, std::size_t index)
+{
+    const std::vector<std::string> parts = partsOf(all[index].name());
+    std::string name;
+    for (const std::string& part : parts) {
+        const bool isShared =
+            std::all_of(all.begin(), all.end(), [&](const PositionsSeries& other) {
+                const auto others = partsOf(other.name());
+                return std::find(others.begin(), others.end(), part) != others.end();
+            });
+        if (!isShared)
+            name += (name.empty() ? "" : ", ") + part;
+    }
+    return name.empty() ? parts.front() : name;
+}
+
+CardSeries binsOf(const PositionsSeries& series, std::string name, std::size_t index)
 {
     CardSeries line{
-        series.name(), index == 0 ? CardTone::Main : CardTone::Second, CardStyle::Marks, {}};
+        std::move(name), index == 0 ? CardTone::Main : CardTone::Second, CardStyle::Marks, {}};
     for (const PositionBin& bin : series.bins)
         line.points.push_back({static_cast<double>(bin.first + bin.end) / 2.0, bin.nll.mean,
                                bin.nll.low, bin.nll.high});
@@ -168,7 +200,7 @@ std::vector<CardPlot> behavesPlots(const CardEvidence& evidence)
     CardPlot plot = plotOf(CardPlotKind::Lines, "Loss, nats per token", "position");
     const auto& series = evidence.positions->series;
     for (std::size_t i = 0; i < series.size(); ++i)
-        addSeries(plot, binsOf(series[i], i));
+        addSeries(plot, binsOf(series[i], shortName(series, i), i));
     const std::int64_t trained = series.empty() ? 0 : series.front().trainedPositions;
     if (trained > 0 && trained <= evidence.positions->tokens)
         plot.lines.push_back({true, static_cast<double>(trained), "trained " + formatCount(trained),

@@ -1,5 +1,6 @@
 #include "engine/model/decoder.h"
 
+#include "engine/base/cut_files.h"
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/cache/open_chunk.h"
@@ -126,6 +127,7 @@ at::Tensor Decoder::Impl::stepOnCpu(const at::Tensor& ids, MixedKVCache& cache,
     OpenChunk chunk(&cache, 1);
     step->run(x.mutable_data_ptr<float>(), position, rows, cache,
               logits.defined() ? logits.mutable_data_ptr<float>() : nullptr, options.stop);
+    requireWholeFiles();
     chunk.commit();
     return logits;
 }
@@ -147,6 +149,7 @@ Decoder::Decoder(std::shared_ptr<const Checkpoint> checkpoint, DecoderOptions op
     m_impl->compute = resolvedType(*m_impl->checkpoint, options.computeType);
     m_impl->cacheType = cacheScalarType(options.cacheType, m_impl->compute);
     m_impl->weights = loadWeights(*m_impl->checkpoint, m_impl->device, m_impl->compute, options);
+    requireWholeFiles();
     m_impl->makeRotaryTables();
     m_impl->stepSettings = {.precision = m_impl->settingsOf(KernelPath::Fast).precision,
                             .weightBytes = activeWeightBytes(),
@@ -265,6 +268,7 @@ at::Tensor Decoder::head(const at::Tensor& hidden, KernelPath path) const
     at::Tensor logits =
         product(hidden, m_impl->weights.head, m_impl->settingsOf(path)).to(at::kFloat);
     m_impl->scaleLogits(logits);
+    requireWholeFiles();
     return logits;
 }
 

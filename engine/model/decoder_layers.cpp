@@ -1,3 +1,4 @@
+#include "engine/base/cut_files.h"
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/cache/open_chunk.h"
@@ -175,6 +176,7 @@ at::Tensor Decoder::Impl::runLayers(const at::Tensor& ids, MixedKVCache* cache,
         x.add_(transform(x, layer, options), scale);
         watch(layer);
     }
+    requireWholeFiles();
     chunk.commit();
     return x;
 }

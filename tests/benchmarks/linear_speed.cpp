@@ -107,7 +107,7 @@ void measure(Subject& subject, const at::Tensor& one, const at::Tensor& many)
     WeightMatrix part = subject.weights.front();
     part.rows = std::min<std::int64_t>(512, part.rows);
     part.data = part.data.narrow(0, 0, part.rows);
-    const PanelKernels* panels = panelKernels(bestInstructionSet());
+    const PanelKernels* panels = kernelsForManyRows(part.type, Precision::Fast);
     for (std::size_t i = 0; i < kManyRows.size(); ++i) {
         const at::Tensor x = many.narrow(0, 0, kManyRows[i]);
         keepBest(subject.bestInPlace[i],

@@ -1,7 +1,6 @@
 #pragma once
 
-// What attention's loops need beside vectors; for attention_decode_simd.h and
-// attention_prefill_simd.h alone.
+// What attention's loops need beside vectors.
 
 #include "engine/kernels/attention/attention_simd.h"
 #include "engine/kernels/simd_lanes.h"

@@ -19,13 +19,8 @@ namespace kvscope {
 
 namespace {
 
-// Up to this many rows of x, reading the weight where it lies is the faster way: beside panels the
-// two ways meet between 13 and 28 rows, by format (linear_speed, Zen 2, [1536, 576] and
-// [1536, 1536], one thread or two), beside the library between 32 and 64.
-constexpr std::int64_t kMostFewRows = 18;
+// PanelKernels::mostFewRows beside the library, where the two ways meet between 32 and 64 rows.
 constexpr std::int64_t kMostFewRowsBesideLibrary = 32;
-// The same beside AMX's tiles; an estimate, not measured on such a processor.
-constexpr std::int64_t kMostFewRowsBesideTiles = 12;
 
 at::ScalarType tensorType(StorageType type)
 {
@@ -114,6 +109,8 @@ FormatKernels avx512Kernels(StorageType type)
     case StorageType::BF16:
         return kBF16;
     default:
+        if (!hasVnni())
+            return avx2Kernels(type);
         const BlockKernels& kernels =
             KernelsOfBlocks<BlockKernels>{kQ80, kQ40, kQ41, kQ50, kQ51, kIq4Nl, kMxfp4,
                                           kQ2K, kQ3K, kQ4K, kQ5K, kQ6K, kQ8K,   kIq4Xs}
@@ -122,16 +119,6 @@ FormatKernels avx512Kernels(StorageType type)
     }
 }
 #endif
-
-/// Kernels for many rows of x; null: the matrix library. Tiles round, and would make no float32
-/// weight faster that is asked for as such.
-const PanelKernels* kernelsForMany(const WeightMatrix& weight, Precision precision)
-{
-    if (precision == Precision::Fast && weight.type != StorageType::F32)
-        if (const PanelKernels* tiles = tileKernels(weight.type))
-            return tiles;
-    return panelKernels(bestInstructionSet());
-}
 
 /// A few rows read blocks where they lie; many are worth expanding them for.
 at::Tensor linearOnCuda(const at::Tensor& x, const WeightMatrix& weight)
@@ -145,10 +132,8 @@ at::Tensor linearOnCuda(const at::Tensor& x, const WeightMatrix& weight)
 
 bool isFewRows(const at::Tensor& x, const WeightMatrix& weight, Precision precision)
 {
-    const PanelKernels* kernels = kernelsForMany(weight, precision);
-    if (kernels == nullptr)
-        return x.size(0) <= kMostFewRowsBesideLibrary;
-    return x.size(0) <= (kernels->prepareRows != nullptr ? kMostFewRowsBesideTiles : kMostFewRows);
+    const PanelKernels* kernels = kernelsForManyRows(weight.type, precision);
+    return x.size(0) <= (kernels != nullptr ? kernels->mostFewRows : kMostFewRowsBesideLibrary);
 }
 
 void checkProduct(const at::Tensor& x, const WeightMatrix& weight)
@@ -163,6 +148,15 @@ void checkProduct(const at::Tensor& x, const WeightMatrix& weight)
 }
 
 } // namespace
+
+const PanelKernels* kernelsForManyRows(StorageType type, Precision precision)
+{
+    // Tiles round to 16 bits, and are for no float32 weight, which is asked for as such.
+    if (precision == Precision::Fast && type != StorageType::F32)
+        if (const PanelKernels* tiles = tileKernels(type))
+            return tiles;
+    return panelKernels(bestInstructionSet());
+}
 
 FormatKernels formatKernels(StorageType type, InstructionSet instructions)
 {
@@ -201,7 +195,7 @@ at::Tensor linear(const at::Tensor& x, const WeightMatrix& weight, Precision pre
         return linearOnCuda(x, weight);
     if (isFewRows(x, weight, precision))
         return linearFewRows(x, weight, precision, bestInstructionSet());
-    if (const PanelKernels* kernels = kernelsForMany(weight, precision))
+    if (const PanelKernels* kernels = kernelsForManyRows(weight.type, precision))
         return linearPanels(x, weight, *kernels);
     return linearManyRows(x, weight);
 }

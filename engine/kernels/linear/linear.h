@@ -13,9 +13,10 @@ namespace kvscope {
 ///
 /// CPU: few rows (decode) read the weight once where it lies, threads splitting its rows; many rows
 /// expand parts of it for kernels of our own (AVX2, AVX-512, AMX), or for the matrix library on
-/// other processors. CUDA: LibTorch's product in the
-/// input's dtype, block formats expanded first; a few rows read blocks where they lie. \param x [N,
-/// in], contiguous; float32 on the CPU, the compute dtype on CUDA. \returns [N, out], dtype of x.
+/// other processors. CUDA: LibTorch's product in the input's dtype, block formats expanded first; a
+/// few rows read blocks where they lie.
+/// \param x  [N, in], contiguous; float32 on the CPU, the compute dtype on CUDA
+/// \returns [N, out], dtype of x
 at::Tensor linear(const at::Tensor& x, const WeightMatrix& weight, Precision precision);
 
 /// The same for several weights of one input, by weight: queries, keys and values, or gate and up.

@@ -11,9 +11,9 @@ extern const FormatKernels kF32, kF16, kBF16;
 extern const FormatKernels kQ80, kQ40, kQ41, kQ50, kQ51, kIq4Nl, kMxfp4;
 extern const FormatKernels kQ2K, kQ3K, kQ4K, kQ5K, kQ6K, kQ8K, kIq4Xs;
 
-/// QuantizeRow for all other block formats here, in the order that unpacks quickest. Of each 32
-/// inputs elements 0, 2, ... 30 come first, then 1, 3, ... 31; of each 256 (or what is left at the
-/// end) all scales come first, then their sums.
+/// QuantizeRow for all block formats but Q4_0 and Q4_1, in the order that unpacks quickest. Of each
+/// 32 inputs elements 0, 2, ... 30 come first, then 1, 3, ... 31; of each 256 (or what is left at
+/// the end) all scales come first, then their sums.
 void quantizeRowEvenOdd(const float* x, std::int64_t cols, std::int16_t* quantized,
                         float* scaleAndSum);
 /// QuantizeRow for linear_avx2_nibbles.h. Of each 64 inputs, two blocks, come elements 0, 2, ... 14

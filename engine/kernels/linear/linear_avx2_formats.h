@@ -6,8 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-// How each block format of 32 weights is unpacked; for the sources beside it
-// alone. Everything is
+// How each block format of 32 weights is unpacked; for the sources beside it alone. Everything is
 // `static` or in an unnamed namespace, see linear_kernels.h.
 //
 // A format has: kBytes of a block; kHasOffset; kZero, taken from every integer; kIsSigned, whether

@@ -3,7 +3,7 @@
 #include "engine/kernels/linear/linear_avx2_formats.h"
 
 // How each block format of 256 weights is unpacked, in eight groups of 32; for
-// linear_avx2_k_blocks.cpp alone.
+// linear_avx2_k_blocks.cpp and linear_avx512_blocks.cpp alone.
 //
 // Beyond what the small formats have: kHalves, whether the 16 halves of groups have scales of their
 // own, or the 8 groups; readFactors(block, scales, offsets), 8 or 16 of each (offsets only where

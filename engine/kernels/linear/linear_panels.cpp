@@ -18,16 +18,13 @@ namespace kvscope {
 
 namespace {
 
-// Blocks as BLIS has them: a panel of 20 KiB (of 32 rows 40) stays in the first cache while rows of
-// x pass by, rows of x (up to 240 KiB) in the second while panels pass by, and a slice of panels
-// (320 KiB) at hand in the last. Gathering those rows side by side gained nothing at [4096, 4096].
-constexpr std::int64_t kMostDepth = 320;
+// Blocks as BLIS has them: a panel of about 20 KiB stays in the first cache while rows of x pass
+// by, rows of x (up to 240 KiB) in the second while panels pass by, and a slice of panels (up to
+// 320 KiB) at hand in the last. Gathering those rows side by side gained nothing at [4096, 4096].
 constexpr std::int64_t kRowsPerBlock = 192; // whole tiles of 6, 12 or 32
 constexpr std::int64_t kWeightRowsPerSlice = 256;
-// Shares of the work, so that threads end at about the same time, and the fewest rows of x that
-// make up for expanding a panel once more.
+// Shares of the work, so that threads end at about the same time.
 constexpr std::int64_t kSharesPerThread = 4;
-constexpr std::int64_t kFewestRowsOfShare = 24;
 
 std::int64_t ceilingOf(std::int64_t a, std::int64_t b)
 {
@@ -40,7 +37,7 @@ std::int64_t depthOf(const WeightMatrix& weight, const PanelKernels& kernels)
     const std::int64_t block =
         isQuantized(weight.type) ? blockElements(weight.type) : std::max(8, kernels.step);
     const std::int64_t blocks = ceilingOf(weight.cols, block);
-    const std::int64_t mostBlocks = std::max<std::int64_t>(1, kMostDepth / block);
+    const std::int64_t mostBlocks = std::max<std::int64_t>(1, kernels.mostDepth / block);
     return ceilingOf(blocks, ceilingOf(blocks, mostBlocks)) * block;
 }
 
@@ -256,7 +253,7 @@ at::Tensor linearPanels(const at::Tensor& x, const WeightMatrix& weight,
     // Where there are few panels for many threads, rows of x are shared out too.
     const std::int64_t wanted =
         at::get_num_threads() > 1 ? kSharesPerThread * at::get_num_threads() : 1;
-    const std::int64_t mostShares = std::max<std::int64_t>(1, rows / kFewestRowsOfShare);
+    const std::int64_t mostShares = std::max<std::int64_t>(1, rows / kernels.fewestRowsOfShare);
     const std::int64_t shares = std::min(ceilingOf(wanted, numPanels), mostShares);
     const std::int64_t rowsPerShare =
         ceilingOf(ceilingOf(rows, shares), kernels.tileRows) * kernels.tileRows;

@@ -42,6 +42,9 @@ const PanelKernels* panelKernels(InstructionSet instructions);
 /// null: not on this processor.
 const PanelKernels* tileKernels(StorageType type);
 
+/// Those that linear() uses; null: the matrix library.
+const PanelKernels* kernelsForManyRows(StorageType type, Precision precision);
+
 /// On any device, in x's dtype: expandTensorOps() and one matmul.
 at::Tensor linearTensorOps(const at::Tensor& x, const WeightMatrix& weight);
 

@@ -4,7 +4,7 @@
 
 namespace kvscope::avx512 {
 
-/// AVX-512 F.
+/// InstructionSet::Avx512.
 extern const PanelKernels kPanels;
 
 } // namespace kvscope::avx512

@@ -25,9 +25,13 @@ struct PanelTile
 /// One instruction set's loops.
 struct PanelKernels
 {
-    int width;    ///< rows of W in a panel, at most kMostPanelWidth
-    int tileRows; ///< rows of x in a tile, at most kMostTileRows
-    int step;     ///< columns are multiplied in steps of so many, the last one padded with 0
+    int width;     ///< rows of W in a panel, at most kMostPanelWidth
+    int tileRows;  ///< rows of x in a tile, at most kMostTileRows
+    int step;      ///< columns are multiplied in steps of so many, the last one padded with 0
+    int mostDepth; ///< columns multiplied at a time, so that a panel (and a tile of x, where those
+                   ///< are prepared) stays in the first cache
+    int mostFewRows;       ///< up to this many rows of x, reading the weight in place is faster
+    int fewestRowsOfShare; ///< rows of x that make up for expanding a panel once more
     void (*multiplyTile)(const PanelTile& tile);
     /// \param rows  [width, depth]
     /// \param panel  as many floats, depth rounded up to whole steps

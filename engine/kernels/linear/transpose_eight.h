@@ -12,6 +12,7 @@ KVSCOPE_INLINE void transposeEight(const float* from, std::int64_t stride, float
                                    std::int64_t toStride)
 {
     __m256 pairs[8];
+#pragma GCC unroll 8
     for (int r = 0; r < 8; r += 2) {
         const __m256 a = _mm256_loadu_ps(from + r * stride);
         const __m256 b = _mm256_loadu_ps(from + (r + 1) * stride);
@@ -19,13 +20,16 @@ KVSCOPE_INLINE void transposeEight(const float* from, std::int64_t stride, float
         pairs[r + 1] = _mm256_unpackhi_ps(a, b);
     }
     __m256 fours[8];
+#pragma GCC unroll 8
     for (int half = 0; half < 8; half += 4)
+#pragma GCC unroll 8
         for (int i = 0; i < 2; ++i) {
             const __m256 a = pairs[half + i];
             const __m256 b = pairs[half + i + 2];
             fours[half + 2 * i] = _mm256_shuffle_ps(a, b, 0x44);
             fours[half + 2 * i + 1] = _mm256_shuffle_ps(a, b, 0xee);
         }
+#pragma GCC unroll 8
     for (int c = 0; c < 4; ++c) {
         _mm256_storeu_ps(to + c * toStride, _mm256_permute2f128_ps(fours[c], fours[c + 4], 0x20));
         _mm256_storeu_ps(to + (c + 4) * toStride,

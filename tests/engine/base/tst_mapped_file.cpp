@@ -1,3 +1,4 @@
+#include "engine/base/cut_files.h"
 #include "engine/base/errors.h"
 #include "engine/base/mapped_file.h"
 #include "engine/base/memory_reading.h"
@@ -5,9 +6,16 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include <csignal>
 #include <cstring>
+#include <fcntl.h>
+#include <filesystem>
 #include <fstream>
+#include <string>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace kvscope;
 
@@ -25,6 +33,58 @@ private Q_SLOTS:
         QVERIFY(first.bytes().empty());
         QCOMPARE(file.bytes().size(), std::size_t{4});
         QCOMPARE(std::memcmp(file.bytes().data(), "ring", 4), 0);
+    }
+
+    void whatIsCutOffReadsAsZeroAndIsTold()
+    {
+        QTemporaryDir folder;
+        const std::string path = folder.filePath("cut").toStdString();
+        std::ofstream(path) << std::string(40000, 'x');
+        std::ofstream(folder.filePath("whole").toStdString()) << "ring";
+        const MappedFile whole(folder.filePath("whole").toStdString());
+        {
+            MappedFile first(path);
+            const MappedFile file(std::move(first));
+            requireWholeFiles();
+            std::filesystem::resize_file(path, 5000);
+            QCOMPARE(static_cast<char>(file.bytes()[4000]), 'x');
+            requireWholeFiles(); // nobody has missed anything yet
+            for (const std::size_t at : {39999, 20000, 8192})
+                QCOMPARE(static_cast<char>(file.bytes()[at]), '\0');
+            QCOMPARE(static_cast<char>(file.bytes()[4000]), 'x');
+            for (int twice = 0; twice < 2; ++twice) {
+                try {
+                    requireWholeFiles();
+                    QFAIL("not told");
+                } catch (const CheckpointError& error) {
+                    QCOMPARE(QString(error.what()),
+                             QString::fromStdString(path) +
+                                 ": became shorter while it was in use; load it again");
+                }
+            }
+        }
+        requireWholeFiles(); // it is closed
+        QCOMPARE(static_cast<char>(whole.bytes()[0]), 'r');
+    }
+
+    // A fault that is nobody's file still ends the process.
+    void otherBusErrorsAreNotSwallowed()
+    {
+        QTemporaryDir folder;
+        const std::string path = folder.filePath("own").toStdString();
+        std::ofstream(path) << std::string(10000, 'x');
+        const pid_t child = ::fork();
+        if (child == 0) {
+            const int descriptor = ::open(path.c_str(), O_RDONLY);
+            const auto* const bytes = static_cast<const volatile char*>(
+                ::mmap(nullptr, 10000, PROT_READ, MAP_PRIVATE, descriptor, 0));
+            std::filesystem::resize_file(path, 10);
+            ::_exit(bytes[9000]);
+        }
+        int status = 0;
+        QCOMPARE(::waitpid(child, &status, 0), child);
+        QVERIFY(WIFSIGNALED(status));
+        QCOMPARE(WTERMSIG(status), SIGBUS);
     }
 
     void refusesWhatIsNotAFile_data()

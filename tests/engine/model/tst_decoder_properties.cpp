@@ -1,4 +1,7 @@
+#include "engine/base/errors.h"
+#include "engine/checkpoint/checkpoint.h"
 #include "engine/model/decoder.h"
+#include "tests/support/golden_json.h"
 #include "tests/support/models.h"
 #include "tests/support/tensor_compare.h"
 
@@ -7,6 +10,7 @@
 
 #include <QtTest>
 
+#include <filesystem>
 #include <random>
 
 using namespace kvscope;
@@ -159,6 +163,24 @@ private Q_SLOTS:
         };
         QVERIFY(difference(onOriginal, fresh(left)).isEmpty());
         QVERIFY(difference(onFork, fresh(right)).isEmpty());
+    }
+
+    void aFileThatBecomesShorterIsTold()
+    {
+        QTemporaryDir folder;
+        const auto path = std::filesystem::path(folder.path().toStdString()) / "cut.gguf";
+        std::filesystem::copy_file(goldenPath("gguf/llama_q4_1.gguf"), path);
+        Decoder decoder(openCheckpoint(path), {});
+        std::mt19937 random(14);
+        const at::Tensor ids = randomIds(decoder, 1, 24, random);
+        MixedKVCache cache = decoder.makeCache();
+        run(decoder, ids, &cache);
+        std::filesystem::resize_file(path, std::filesystem::file_size(path) / 4);
+        for (const std::int64_t count : {1, 24}) { // a step, a chunk
+            QVERIFY_THROWS_EXCEPTION(CheckpointError,
+                                     run(decoder, ids.narrow(1, 0, count), &cache));
+            QCOMPARE(cache.seqLen(), 24);
+        }
     }
 
 private:

@@ -70,6 +70,18 @@ template <typename Whole, typename Half>
     return joined<simde__m512>(eight, _mm256_setzero_ps());
 }
 
+/// The elements whose bit of the mask is set; the others are 0, and not read.
+template <typename Vector, typename Element>
+[[maybe_unused]] Vector loadWhere(unsigned mask, const void* from)
+{
+    Vector lanes = {};
+    for (unsigned i = 0; i < sizeof(Vector) / sizeof(Element); ++i)
+        if ((mask >> i & 1U) != 0)
+            std::memcpy(reinterpret_cast<char*>(&lanes) + i * sizeof(Element),
+                        static_cast<const char*>(from) + i * sizeof(Element), sizeof(Element));
+    return lanes;
+}
+
 [[maybe_unused]] float largestOf(simde__m512 lanes)
 {
     float largest = lanes[0];
@@ -88,6 +100,12 @@ template <typename Whole, typename Half>
 #define _mm512_cvtepi32_epi16(integers) kvscope::avx512_on_cpu::narrowed(integers)
 #define _mm512_srai_epi32(integers, bits) kvscope::avx512_on_cpu::shifted(integers, bits)
 #define _mm512_zextps256_ps512(eight) kvscope::avx512_on_cpu::withZeros(eight)
+#define _mm512_maskz_loadu_ps(mask, from)                                                          \
+    kvscope::avx512_on_cpu::loadWhere<simde__m512, float>(mask, from)
+#define _mm256_maskz_loadu_epi16(mask, from)                                                       \
+    kvscope::avx512_on_cpu::loadWhere<__m256i, std::int16_t>(mask, from)
+#define _mm_maskz_loadu_epi8(mask, from)                                                           \
+    kvscope::avx512_on_cpu::loadWhere<__m128i, std::int8_t>(mask, from)
 #define _mm512_reduce_max_ps(lanes) kvscope::avx512_on_cpu::largestOf(lanes)
 
 // What the kernels ask for their width.

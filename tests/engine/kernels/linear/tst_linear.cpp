@@ -1,5 +1,6 @@
 #include "engine/kernels/linear/linear.h"
 #include "engine/kernels/linear/linear_paths.h"
+#include "tests/engine/kernels/linear/few_rows_paths.h"
 #include "tests/engine/kernels/linear/linear_bounds.h"
 #include "tests/engine/kernels/linear/weight_samples.h"
 #include "tests/support/tensor_compare.h"
@@ -109,10 +110,51 @@ private Q_SLOTS:
         QFETCH(int, precision);
         const auto storage = static_cast<StorageType>(type);
         const auto rounding = static_cast<Precision>(precision);
-        for (const auto instructions : availableInstructionSets())
-            verifyPath(storage, errorOf(storage, rounding), [&](const auto& x, const auto& weight) {
-                return linearFewRows(x, weight, rounding, instructions);
-            });
+        if (rounding == Precision::Fast)
+            for (const FewRowsPath& path : fewRowsPaths(storage))
+                verifyPath(storage, errorOf(storage, rounding), path.multiply);
+        else
+            for (const auto instructions : availableInstructionSets())
+                verifyPath(storage, errorOf(storage, rounding),
+                           [&](const auto& x, const auto& weight) {
+                               return linearFewRows(x, weight, rounding, instructions);
+                           });
+    }
+
+    // Rows end after every number of blocks: fours, pairs and single ones; floats after every
+    // number of elements.
+    void everyLengthAgrees_data() { otherPathsAgree_data(); }
+    void everyLengthAgrees()
+    {
+        QFETCH(int, type);
+        const auto storage = static_cast<StorageType>(type);
+        at::manual_seed(41);
+        const std::int64_t unit = isQuantized(storage) ? blockElements(storage) : 1;
+        const std::int64_t units = unit == 1 ? 70 : unit == 32 ? 19 : 4;
+        for (const FewRowsPath& path : fewRowsPaths(storage))
+            for (std::int64_t count = 1; count <= units; ++count) {
+                const auto weight = randomWeight(storage, 1 + count % 6, count * unit, count % 4);
+                const at::Tensor x = at::randn({1 + count % 7, weight.cols});
+                const QString difference = worstAgainstDefinition(
+                    path.multiply(x, weight), x, weight, errorOf(storage, Precision::Fast));
+                QVERIFY2(difference.isEmpty(),
+                         qPrintable(QString::fromStdString(path.name) + ": " + difference));
+            }
+    }
+
+    void anInputIsTheSameBitsAmongOthers_data() { otherPathsAgree_data(); }
+    void anInputIsTheSameBitsAmongOthers()
+    {
+        QFETCH(int, type);
+        const auto storage = static_cast<StorageType>(type);
+        at::manual_seed(42);
+        const auto weight = randomWeight(storage, 9, wholeBlocks(storage, 576));
+        const at::Tensor x = at::randn({6, weight.cols});
+        for (const FewRowsPath& path : fewRowsPaths(storage)) {
+            const at::Tensor all = path.multiply(x, weight);
+            for (std::int64_t n = 0; n < x.size(0); ++n)
+                QVERIFY(at::equal(path.multiply(x.narrow(0, n, 1), weight), all.narrow(0, n, 1)));
+        }
     }
 
     void otherPathsAgree_data()

@@ -8,6 +8,8 @@
 
 #include <QtTest>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 #include <map>
@@ -67,6 +69,11 @@ class TestLinearPanels : public QObject
 {
     Q_OBJECT
 private Q_SLOTS:
+    void initTestCase()
+    {
+        if (kKernels.empty())
+            QSKIP("this processor has no panels");
+    }
     void init() { at::set_num_threads(2); }
 
     // Shapes at the edges of the blocks: 16 or 32 rows of W a panel and 256 a slice, 6, 12 or 32
@@ -120,6 +127,39 @@ private Q_SLOTS:
             at::set_num_threads(threads);
             QVERIFY(at::equal(linearPanels(x, narrow, kernels), one));
         }
+    }
+
+    // The matrix library may have set tiles of its own, and does not look whether they are there.
+    void shapesOfTilesArePutBack_data()
+    {
+        QTest::addColumn<QByteArray>("name");
+        for (const auto& [name, kernels] : kKernels)
+            if (isOfTiles(*kernels))
+                QTest::newRow(name.constData()) << name;
+    }
+    void shapesOfTilesArePutBack()
+    {
+        if (std::none_of(kKernels.begin(), kKernels.end(),
+                         [](const auto& kernels) { return isOfTiles(*kernels.second); }))
+            QSKIP("no tiles here");
+        QFETCH(QByteArray, name);
+        const PanelKernels& kernels = *kKernels.at(name);
+        at::set_num_threads(1);
+        using Shapes = std::array<std::uint8_t, 64>;
+        alignas(64) Shapes before{};
+        alignas(64) Shapes others{};
+        others[0] = 1;  // palette
+        others[16] = 8; // bytes a row of tile 0
+        others[48] = 3; // its rows
+        kernels.begin(before.data());
+        kernels.end(others.data()); // sets them
+        const auto weight =
+            randomWeight(takesBFloat16Alone(name) ? StorageType::BF16 : StorageType::F32, 40, 64);
+        linearPanels(at::randn({40, 64}), weight, kernels);
+        alignas(64) Shapes after{};
+        kernels.begin(after.data());
+        QVERIFY(after == others);
+        kernels.end(before.data());
     }
 
     void panelsKeepNotANumberInItsRow_data() { addKernels(); }
