@@ -37,16 +37,22 @@ at::ScalarType tensorType(StorageType type)
 }
 
 #ifdef KVSCOPE_X86
-/// Some set's loops by type.
-template <typename Kernels>
-struct KernelsOfBlocks
+/// A set's loops.
+struct KernelsByType
 {
-    const Kernels &q80, &q40, &q41, &q50, &q51, &iq4Nl, &mxfp4;
-    const Kernels &q2K, &q3K, &q4K, &q5K, &q6K, &q8K, &iq4Xs;
+    const FormatKernels &f32, &f16, &bf16;
+    const FormatKernels &q80, &q40, &q41, &q50, &q51, &iq4Nl, &mxfp4;
+    const FormatKernels &q2K, &q3K, &q4K, &q5K, &q6K, &q8K, &iq4Xs;
 
-    const Kernels& of(StorageType type) const
+    const FormatKernels& of(StorageType type) const
     {
         switch (type) {
+        case StorageType::F32:
+            return f32;
+        case StorageType::F16:
+            return f16;
+        case StorageType::BF16:
+            return bf16;
         case StorageType::Q8_0:
             return q80;
         case StorageType::Q4_0:
@@ -84,39 +90,23 @@ struct KernelsOfBlocks
 FormatKernels avx2Kernels(StorageType type)
 {
     using namespace avx2;
-    switch (type) {
-    case StorageType::F32:
-        return kF32;
-    case StorageType::F16:
-        return kF16;
-    case StorageType::BF16:
-        return kBF16;
-    default:
-        return KernelsOfBlocks<FormatKernels>{kQ80, kQ40, kQ41, kQ50, kQ51, kIq4Nl, kMxfp4,
-                                              kQ2K, kQ3K, kQ4K, kQ5K, kQ6K, kQ8K,   kIq4Xs}
-            .of(type);
-    }
+    return KernelsByType{kF32,   kF16, kBF16, kQ80, kQ40, kQ41, kQ50, kQ51,  kIq4Nl,
+                         kMxfp4, kQ2K, kQ3K,  kQ4K, kQ5K, kQ6K, kQ8K, kIq4Xs}
+        .of(type);
 }
 
 FormatKernels avx512Kernels(StorageType type)
 {
     using namespace avx512;
-    switch (type) {
-    case StorageType::F32:
-        return kF32;
-    case StorageType::F16:
-        return kF16;
-    case StorageType::BF16:
-        return kBF16;
-    default:
-        if (!hasVnni())
-            return avx2Kernels(type);
-        const BlockKernels& kernels =
-            KernelsOfBlocks<BlockKernels>{kQ80, kQ40, kQ41, kQ50, kQ51, kIq4Nl, kMxfp4,
-                                          kQ2K, kQ3K, kQ4K, kQ5K, kQ6K, kQ8K,   kIq4Xs}
-                .of(type);
-        return {avx2Kernels(type).decode, kernels.multiply, kernels.quantize};
-    }
+    if (isQuantized(type) && !hasVnni())
+        return avx2Kernels(type);
+    FormatKernels kernels =
+        KernelsByType{kF32,   kF16, kBF16, kQ80, kQ40, kQ41, kQ50, kQ51,  kIq4Nl,
+                      kMxfp4, kQ2K, kQ3K,  kQ4K, kQ5K, kQ6K, kQ8K, kIq4Xs}
+            .of(type);
+    if (kernels.decode == nullptr)
+        kernels.decode = avx2Kernels(type).decode;
+    return kernels;
 }
 #endif
 

@@ -9,13 +9,9 @@ namespace kvscope::avx512 {
 
 extern const FormatKernels kF32, kF16, kBF16;
 
-/// What is not as in linear_avx2.h, which expands block formats for this set too.
-struct BlockKernels
-{
-    MultiplyRows multiply;
-    QuantizeRow quantize;
-};
-extern const BlockKernels kQ80, kQ40, kQ41, kQ50, kQ51, kIq4Nl, kMxfp4;
-extern const BlockKernels kQ2K, kQ3K, kQ4K, kQ5K, kQ6K, kQ8K, kIq4Xs;
+/// Without `decode`: linear_avx2.h expands block formats for this set too. For processors with
+/// hasVnni().
+extern const FormatKernels kQ80, kQ40, kQ41, kQ50, kQ51, kIq4Nl, kMxfp4;
+extern const FormatKernels kQ2K, kQ3K, kQ4K, kQ5K, kQ6K, kQ8K, kIq4Xs;
 
 } // namespace kvscope::avx512

@@ -15,13 +15,8 @@ extern const AttentionSimd kAttentionAvx512OnAvx2;
 namespace avx512_on_avx2 {
 
 extern const FormatKernels kF32, kF16, kBF16;
-struct BlockKernels
-{
-    MultiplyRows multiply;
-    QuantizeRow quantize;
-};
-extern const BlockKernels kQ80, kQ40, kQ41, kQ50, kQ51, kIq4Nl, kMxfp4;
-extern const BlockKernels kQ2K, kQ3K, kQ4K, kQ5K, kQ6K, kQ8K, kIq4Xs;
+extern const FormatKernels kQ80, kQ40, kQ41, kQ50, kQ51, kIq4Nl, kMxfp4;
+extern const FormatKernels kQ2K, kQ3K, kQ4K, kQ5K, kQ6K, kQ8K, kIq4Xs;
 extern const PanelKernels kPanels;
 
 } // namespace avx512_on_avx2

@@ -25,7 +25,8 @@ struct FewRowsPath
     std::function<at::Tensor(const at::Tensor& x, const WeightMatrix& weight)> multiply;
 };
 
-/// AVX-512's loops as they run on AVX2, by type; none where there is no AVX2.
+/// AVX-512's loops as they run on AVX2, by type, without `decode` for block formats; none where
+/// there is no AVX2.
 inline std::map<StorageType, FormatKernels> avx512OnAvx2()
 {
     std::map<StorageType, FormatKernels> loops;
@@ -33,24 +34,13 @@ inline std::map<StorageType, FormatKernels> avx512OnAvx2()
     if (bestInstructionSet() == InstructionSet::Portable)
         return loops;
     using namespace avx512_on_avx2;
-    loops = {{StorageType::F32, kF32}, {StorageType::F16, kF16}, {StorageType::BF16, kBF16}};
-    const auto add = [&](StorageType type, const BlockKernels& kernels) {
-        loops[type] = {nullptr, kernels.multiply, kernels.quantize};
-    };
-    add(StorageType::Q8_0, kQ80);
-    add(StorageType::Q4_0, kQ40);
-    add(StorageType::Q4_1, kQ41);
-    add(StorageType::Q5_0, kQ50);
-    add(StorageType::Q5_1, kQ51);
-    add(StorageType::IQ4_NL, kIq4Nl);
-    add(StorageType::MXFP4, kMxfp4);
-    add(StorageType::Q2_K, kQ2K);
-    add(StorageType::Q3_K, kQ3K);
-    add(StorageType::Q4_K, kQ4K);
-    add(StorageType::Q5_K, kQ5K);
-    add(StorageType::Q6_K, kQ6K);
-    add(StorageType::Q8_K, kQ8K);
-    add(StorageType::IQ4_XS, kIq4Xs);
+    loops = {
+        {StorageType::F32, kF32},     {StorageType::F16, kF16},     {StorageType::BF16, kBF16},
+        {StorageType::Q8_0, kQ80},    {StorageType::Q4_0, kQ40},    {StorageType::Q4_1, kQ41},
+        {StorageType::Q5_0, kQ50},    {StorageType::Q5_1, kQ51},    {StorageType::IQ4_NL, kIq4Nl},
+        {StorageType::MXFP4, kMxfp4}, {StorageType::Q2_K, kQ2K},    {StorageType::Q3_K, kQ3K},
+        {StorageType::Q4_K, kQ4K},    {StorageType::Q5_K, kQ5K},    {StorageType::Q6_K, kQ6K},
+        {StorageType::Q8_K, kQ8K},    {StorageType::IQ4_XS, kIq4Xs}};
 #endif
     return loops;
 }
