@@ -2,6 +2,7 @@
 #include "app/render.h"
 #include "app/thread_environment.h"
 #include "app/window_settings.h"
+#include "engine/base/heap.h"
 #include "widgets/theme.h"
 
 #include <QApplication>
@@ -30,6 +31,7 @@ bool asksForText(const QCommandLineParser& parser)
 int main(int argc, char** argv)
 {
     kvscope::settleThreadEnvironment(argv);
+    kvscope::keepFreedMemory();
     QCoreApplication::setApplicationName("kvscope");
     QCoreApplication::setOrganizationName("kvscope");
     QCoreApplication::setApplicationVersion(KVSCOPE_VERSION);

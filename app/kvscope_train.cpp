@@ -1,6 +1,7 @@
 #include "app/stop_at_signals.h"
 #include "app/thread_environment.h"
 #include "engine/base/errors.h"
+#include "engine/base/heap.h"
 #include "engine/base/resource_folder.h"
 #include "engine/base/units.h"
 #include "engine/lab/lab_resources.h"
@@ -93,6 +94,7 @@ int train(const Options& options, const std::stop_token& stop)
 int main(int argc, char** argv)
 {
     settleThreadEnvironment(argv);
+    keepFreedMemory();
     const std::stop_token stop = stopAtSignals();
     CLI::App app("Trains a model of GPT-OSS-Lite's architecture that finds numbers in long texts",
                  "kvscope-train");

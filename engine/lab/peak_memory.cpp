@@ -1,6 +1,7 @@
 #include "engine/lab/peak_memory.h"
 
 #include "engine/base/errors.h"
+#include "engine/base/heap.h"
 #include "engine/base/memory_reading.h"
 #include "engine/base/units.h"
 #include "engine/generate/prefill.h"
@@ -22,10 +23,6 @@ constexpr std::int64_t kWarmUpTokens = 32;
 /// Score tensors that attentionReference() holds at once: before and after masking, or softmax.
 constexpr double kScoreTensors = 2.0;
 constexpr double kMostBytes = 4e18; // what an integer still holds
-/// Freed arrays that the C library keeps between others instead of giving them back. Measured with
-/// glibc 2.36, SmolLM2-135M, 1,024 tokens in one shot: 69.1 MiB, and 53.8 MiB where each array is
-/// mapped by itself (GLIBC_TUNABLES=glibc.malloc.mmap_threshold=131072).
-constexpr std::uint64_t kMostKeptBytes = std::uint64_t{16} << 20;
 
 void requireMeasurable(const Decoder& decoder, const PeakOptions& options)
 {
@@ -191,7 +188,7 @@ std::uint64_t predictedPeak(const Decoder& decoder, PrefillWay way, std::int64_t
     const std::uint64_t activations = activationBytes(config, atOnce);
     // The cache is reserved for the whole prompt, so no array is held twice.
     std::uint64_t bytes = kvBytes(config, tokens, decoder.cacheNumbers()).total() + activations +
-                          std::min(activations, kMostKeptBytes);
+                          std::min(activations, kKeptFreedBytes);
     if (way == PrefillWay::AllLogits)
         bytes += allLogitsBytes(config, tokens, kFloat);
     if (way == PrefillWay::Scores)

@@ -369,7 +369,7 @@ CardResult inTimeResult(const CardEvidence& evidence)
     for (const HeldOutFit& fit : report.fits)
         if (fit.chunkTokens == row->chunkTokens && fit.heldOutTokens == row->tokens)
             test += " The fit on shorter prompts said " + formatSeconds(fit.predictedSeconds) +
-                    " (error " + signedDecimals(100.0 * fit.error(), 0) + " %).";
+                    " (error " + signedDecimals(100.0 * fit.error(), 1) + " %).";
     result.notes.push_back({"Test", test});
     if (!report.decode.empty())
         result.notes.push_back({"Decode", decodeText(report)});

@@ -4,6 +4,7 @@
 #include "app/live_panels.h"
 #include "app/main_window.h"
 #include "app/thread_environment.h"
+#include "engine/base/heap.h"
 #include "tests/benchmarks/benchmark_settings.h"
 #include "widgets/chat_panel.h"
 #include "widgets/composer.h"
@@ -60,6 +61,7 @@ private:
 int main(int argc, char** argv)
 {
     kvscope::settleThreadEnvironment(argv); // as the program itself does
+    kvscope::keepFreedMemory();
     QApplication application(argc, argv);
     if (argc != 2) {
         std::fprintf(stderr, "usage: gui_lateness MODEL\n");

@@ -3,6 +3,7 @@
 // than SECONDS (default 1), 2 for wrong usage. Run it twice: the first run reads the files.
 #include "app/main_window.h"
 #include "app/thread_environment.h"
+#include "engine/base/heap.h"
 #include "tests/benchmarks/benchmark_settings.h"
 
 #include <QApplication>
@@ -60,6 +61,7 @@ int main(int argc, char** argv)
         return 2;
     }
     kvscope::settleThreadEnvironment(argv); // as the program itself does
+    kvscope::keepFreedMemory();
     QApplication application(argc, argv);
     QTemporaryDir home;
     kvscope::useBenchmarkSettings(application, home);
