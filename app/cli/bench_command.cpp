@@ -134,6 +134,12 @@ PrefillRow measurePrefill(Decoder& decoder, const BenchOptions& options, std::in
     return row;
 }
 
+/// On a GPU no bandwidth was measured, so there is no floor.
+bool hasFloor(const DecodeStepRow& row)
+{
+    return row.floorSeconds > 0.0;
+}
+
 Json decodeJson(const DecodeStepRow& row)
 {
     return {{"cached", row.cachedTokens},
@@ -141,9 +147,9 @@ Json decodeJson(const DecodeStepRow& row)
             {"best_seconds", row.bestSeconds},
             {"tokens_per_second", 1.0 / row.medianSeconds},
             {"bytes", row.weightBytes + row.cacheBytes},
-            {"floor_seconds", row.floorSeconds},
+            {"floor_seconds", hasFloor(row) ? Json(row.floorSeconds) : Json()},
             {"disturbed_steps", row.numDisturbed},
-            {"times_floor", row.medianSeconds / row.floorSeconds}};
+            {"times_floor", hasFloor(row) ? Json(row.medianSeconds / row.floorSeconds) : Json()}};
 }
 
 Json prefillJson(std::int64_t tokens, const TimedRun& run)
@@ -161,7 +167,8 @@ Json benchJson(const BenchOptions& options, const Decoder& decoder,
     Json json = recipe(options.common, decoder);
     if (decoder.device().is_cpu())
         json["instructions"] = instructionSetNames();
-    json["read_bandwidth_bytes_per_second"] = bandwidth.bytesPerSecond;
+    json["read_bandwidth_bytes_per_second"] =
+        decoder.device().is_cpu() ? Json(bandwidth.bytesPerSecond) : Json();
     json["read_bandwidth_disturbed"] = bandwidth.isDisturbed;
     json["active_weight_bytes"] = decoder.activeWeightBytes();
     json["decode"] = json["prefill"] = Json::array();
@@ -184,8 +191,12 @@ void printDecode(std::ostream& out, const DecodeStepRow& row)
     out << std::setw(8) << formatCount(row.cachedTokens) << std::setw(11) << std::setprecision(2)
         << row.medianSeconds * 1e3 << " ms" << std::setw(8) << row.bestSeconds * 1e3 << " ms"
         << std::setw(8) << std::setprecision(1) << 1.0 / row.medianSeconds << std::setw(13)
-        << formatBytes(row.weightBytes + row.cacheBytes) << std::setw(9) << std::setprecision(2)
-        << row.floorSeconds * 1e3 << " ms" << std::setw(11) << row.medianSeconds / row.floorSeconds;
+        << formatBytes(row.weightBytes + row.cacheBytes);
+    if (hasFloor(row))
+        out << std::setw(9) << std::setprecision(2) << row.floorSeconds * 1e3 << " ms"
+            << std::setw(11) << row.medianSeconds / row.floorSeconds;
+    else
+        out << std::setw(12) << "-" << std::setw(11) << "-";
 }
 
 void printPrefill(std::ostream& out, std::int64_t tokens, const TimedRun& run)
@@ -201,9 +212,12 @@ void printBench(std::ostream& out, const Decoder& decoder, const MeasuredBandwid
     out << decoder.computeDescription() << " on " << decoder.device();
     if (decoder.device().is_cpu())
         out << " (" << instructionSetNames() << ')';
-    out << "\nmemory read bandwidth " << std::fixed << std::setprecision(1)
-        << bandwidth.bytesPerSecond / 1e9 << " GB/s (best of 5 reads of 1 GiB)"
-        << (bandwidth.isDisturbed ? ", measured under other load" : "") << "\n\n"
+    out << std::fixed << std::setprecision(1);
+    if (decoder.device().is_cpu())
+        out << "\nmemory read bandwidth " << bandwidth.bytesPerSecond / 1e9
+            << " GB/s (best of 5 reads of 1 GiB)"
+            << (bandwidth.isDisturbed ? ", measured under other load" : "");
+    out << "\n\n"
         << "  cached   step median   best      tok/s    bytes       floor     median/floor\n";
     for (const DecodeRow& row : decode) {
         printDecode(out, row.fast);
@@ -233,7 +247,9 @@ void printBench(std::ostream& out, const Decoder& decoder, const MeasuredBandwid
 void runBench(const BenchOptions& options, const CliContext& context)
 {
     const auto decoder = buildDecoder(options.common, context, openFor(options.common));
-    const MeasuredBandwidth bandwidth = measureBandwidthAlone(kBandwidthBytes);
+    MeasuredBandwidth bandwidth; // the processor's, which says nothing of a GPU
+    if (decoder->device().is_cpu())
+        bandwidth = measureBandwidthAlone(kBandwidthBytes);
     std::vector<DecodeRow> decode;
     for (const std::int64_t cached : lengthsOf(options.cached))
         decode.push_back(
