@@ -4,6 +4,7 @@
 #include "engine/base/units.h"
 #include "engine/generate/prefill.h"
 #include "engine/kernels/cpu_features.h"
+#include "engine/kernels/device_memory.h"
 #include "engine/lab/decode_steps.h"
 #include "engine/lab/latency_load.h"
 #include "engine/lab/latency_report.h"
@@ -58,15 +59,14 @@ std::vector<std::int64_t> lengthsOf(const std::string& text)
 }
 
 /// Dense scores are held about four times over: raw, scaled, masked, as probabilities.
-void requireScoresFit(const ModelConfig& config, std::int64_t tokens)
+void requireScoresFit(const Decoder& decoder, std::int64_t tokens)
 {
-    const double needed = 4.0 * scoresBytes(config, tokens, sizeof(float));
-    const auto freeNow = readFreeHostMemory();
+    const double needed = 4.0 * scoresBytes(decoder.config(), tokens, sizeof(float));
+    const auto freeNow = readFreeMemory(decoder.device());
     if (freeNow && needed > static_cast<double>(*freeNow))
         throw MemoryError("plain operators take " +
                           formatBytes(static_cast<std::uint64_t>(needed)) + " for the scores of " +
-                          formatCount(tokens) + " tokens, this machine has " +
-                          formatBytes(*freeNow) + " free");
+                          formatCount(tokens) + " tokens, " + formatBytes(*freeNow) + " are free");
 }
 
 template <typename Work>
@@ -108,17 +108,30 @@ DecodeRow measureDecode(Decoder& decoder, const BenchOptions& options, std::int6
     return row;
 }
 
+/// The first chunk of a process meets pages that were never touched, and on a GPU kernels that are
+/// not loaded yet.
+void warmUp(Decoder& decoder, GenerationRequest request, const CliContext& context)
+{
+    const auto tokens = static_cast<std::int64_t>(request.prompt.size());
+    if (request.chunkTokens > 0)
+        request.prompt.resize(static_cast<std::size_t>(std::min(tokens, request.chunkTokens)));
+    Context thrownAway(decoder.makeCache());
+    prefill(decoder, thrownAway, request, {}, context.stop);
+}
+
 PrefillRow measurePrefill(Decoder& decoder, const BenchOptions& options, std::int64_t tokens,
-                          const CliContext& context)
+                          bool isFirst, const CliContext& context)
 {
     Context cached(decoder.makeCache());
     requireCacheFits(decoder, cached.cache(), tokens);
     if (options.hasReference)
-        requireScoresFit(decoder.config(), tokens);
+        requireScoresFit(decoder, tokens);
     GenerationRequest request;
     request.chunkTokens = options.chunk;
     for (std::int64_t i = 0; i < tokens; ++i)
         request.prompt.push_back(tokenAt(i, decoder.config().vocabularySize));
+    if (isFirst)
+        warmUp(decoder, request, context);
     PrefillRow row;
     row.tokens = tokens;
     row.run = timed([&] { prefill(decoder, cached, request, {}, context.stop); });
@@ -256,7 +269,7 @@ void runBench(const BenchOptions& options, const CliContext& context)
             measureDecode(*decoder, options, cached, bandwidth.bytesPerSecond, context));
     std::vector<PrefillRow> prefills;
     for (const std::int64_t tokens : lengthsOf(options.prefill))
-        prefills.push_back(measurePrefill(*decoder, options, tokens, context));
+        prefills.push_back(measurePrefill(*decoder, options, tokens, prefills.empty(), context));
     if (options.common.isJson)
         context.out << jsonLine(benchJson(options, *decoder, bandwidth, decode, prefills));
     else

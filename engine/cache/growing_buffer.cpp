@@ -3,6 +3,7 @@
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/cache/chunk_check.h"
+#include "engine/cache/device_work.h"
 #include "engine/cache/growth_plan.h"
 #include "engine/cache/slot_memory.h"
 #include "engine/cache/slots.h"
@@ -108,6 +109,7 @@ void GrowingBuffer::growTo(std::int64_t capacity)
             m_peakGrowthBytes = std::max<std::uint64_t>(m_peakGrowthBytes, array->nbytes());
         *array = moved(*array, capacity);
     }
+    waitForDevice(m_options.device());
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     m_growth.push_back({m_length, capacity, elapsed.count()});
     m_capacity = capacity;

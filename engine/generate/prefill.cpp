@@ -1,5 +1,6 @@
 #include "engine/generate/prefill.h"
 
+#include "engine/cache/device_work.h"
 #include "engine/cache/growth_plan.h"
 
 #include <ATen/ops/from_blob.h>
@@ -123,6 +124,7 @@ at::Tensor prefill(Decoder& decoder, Context& context, const GenerationRequest& 
         const auto start = Clock::now();
         logits = runChunk(decoder, context, request, observer, count, stop);
         done += count;
+        waitForDevice(decoder.device()); // or the host would be chunks ahead of a GPU, and of stop
         clock.add(count, secondsSince(start));
         if (observer.prefilled)
             observer.prefilled({reused, done, total, clock.secondsElapsed(), clock.secondsLeft()});

@@ -1,12 +1,12 @@
 #include "engine/lab/decode_kernel.h"
 
 #include "engine/base/errors.h"
-#include "engine/base/memory_reading.h"
 #include "engine/base/units.h"
 #include "engine/cache/slot_memory.h"
 #include "engine/cache/slots.h"
 #include "engine/generate/generator.h"
 #include "engine/kernels/attention/attention_cpu.h"
+#include "engine/kernels/device_memory.h"
 #include "engine/lab/decode_steps.h"
 #include "engine/lab/fits.h"
 #include "engine/lab/latency_load.h"
@@ -159,7 +159,7 @@ private:
 
     bool skipsForMemory(DecodeKernelRow& row)
     {
-        const auto freeBytes = readFreeHostMemory();
+        const auto freeBytes = readFreeMemory(m_decoder.device());
         // And the random source of keys or values, in float32.
         const std::int64_t rowBytes = m_decoder.cacheNumbers().rowBytes(m_config.headDim);
         const std::uint64_t source = row.bytes / static_cast<std::uint64_t>(rowBytes) *

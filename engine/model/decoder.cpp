@@ -265,8 +265,7 @@ at::Tensor Decoder::forwardHidden(const at::Tensor& ids, MixedKVCache* cache,
 at::Tensor Decoder::head(const at::Tensor& hidden, KernelPath path) const
 {
     const c10::InferenceMode inference;
-    at::Tensor logits =
-        product(hidden, m_impl->weights.head, m_impl->settingsOf(path)).to(at::kFloat);
+    at::Tensor logits = productFloat32(hidden, m_impl->weights.head, m_impl->settingsOf(path));
     m_impl->scaleLogits(logits);
     requireWholeFiles();
     return logits;

@@ -1,8 +1,8 @@
 #include "engine/model/decoder_weights.h"
 
 #include "engine/base/errors.h"
-#include "engine/base/memory_reading.h"
 #include "engine/base/units.h"
+#include "engine/kernels/device_memory.h"
 #include "engine/model/weight_reader.h"
 
 #include <ATen/ops/clamp.h>
@@ -12,14 +12,15 @@
 namespace kvscope {
 namespace {
 
-void requireHostMemory(const Checkpoint& checkpoint)
+void requireMemory(const Checkpoint& checkpoint, at::Device device)
 {
     const std::uint64_t needed = checkpoint.weightBytes();
-    const auto available = readFreeHostMemory();
+    const auto available = readFreeMemory(device);
     if (available && needed > *available)
         throw MemoryError("the weights of " + checkpoint.path.filename().string() + " need " +
-                          formatBytes(needed) + ", this machine has " + formatBytes(*available) +
-                          " free");
+                          formatBytes(needed) + ", " +
+                          (device.is_cpu() ? "this machine" : device.str()) + " has " +
+                          formatBytes(*available) + " free");
 }
 
 NormWeights loadNorm(WeightReader& reader, const NormTensors& tensors, const ModelConfig& config)
@@ -111,7 +112,7 @@ std::uint64_t bytesOf(const LayerWeights& layer, std::size_t numExperts)
 DecoderWeights loadWeights(const Checkpoint& checkpoint, at::Device device, ComputeType type,
                            const DecoderOptions& options)
 {
-    requireHostMemory(checkpoint);
+    requireMemory(checkpoint, device);
     WeightReader reader(checkpoint.weightBytes(), device, type, options);
     const ModelTensors& tensors = checkpoint.tensors;
     DecoderWeights weights;

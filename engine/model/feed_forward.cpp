@@ -45,6 +45,13 @@ at::Tensor product(const at::Tensor& x, const WeightMatrix& weight, const Produc
                                                   : linear(x, weight, settings.precision);
 }
 
+at::Tensor productFloat32(const at::Tensor& x, const WeightMatrix& weight,
+                          const ProductSettings& settings)
+{
+    return settings.path == KernelPath::Reference ? linearFloat32Reference(x, weight)
+                                                  : linearFloat32(x, weight, settings.precision);
+}
+
 at::Tensor product(const at::Tensor& x, const LinearWeights& linear,
                    const ProductSettings& settings)
 {
@@ -92,7 +99,9 @@ at::Tensor feedForward(const at::Tensor& x, const FeedForwardWeights& weights,
 Routing route(const at::Tensor& x, const MoEWeights& moe, const MoEConfig& config,
               const ProductSettings& settings)
 {
-    const at::Tensor logits = product(x, moe.router, settings);
+    const at::Tensor logits = productFloat32(x, moe.router.weight, settings);
+    if (moe.router.bias.defined())
+        logits.add_(moe.router.bias);
     const auto [probabilities, experts] =
         at::topk(at::softmax(logits, -1, at::kFloat), config.numActive);
     const at::Tensor weights =

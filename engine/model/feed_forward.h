@@ -22,6 +22,9 @@ struct ProductSettings
 /// x W^T + b by the path and precision asked for; x [N, in], result [N, out].
 at::Tensor product(const at::Tensor& x, const WeightMatrix& weight,
                    const ProductSettings& settings);
+/// As linearFloat32() has it.
+at::Tensor productFloat32(const at::Tensor& x, const WeightMatrix& weight,
+                          const ProductSettings& settings);
 at::Tensor product(const at::Tensor& x, const LinearWeights& linear,
                    const ProductSettings& settings);
 /// Several of one input, by weight.

@@ -61,7 +61,8 @@ const CudaKernels* loadKernels()
         kernels->interface != CudaInterface{.kernelsSize = sizeof(CudaKernels)})
         throw ArgumentError("kvscope's CUDA library is from another version; build kvscope again.");
     if (kernels->deviceCount() == 0)
-        throw ArgumentError("No usable NVIDIA GPU was found, so only the CPU can be used.");
+        throw ArgumentError("No usable NVIDIA GPU was found, or its driver is too old for CUDA 13 "
+                            "(it must be 580 or later), so only the CPU can be used.");
     if (!at::detail::getCUDAHooks().hasCUDA())
         throw ArgumentError(
             "CUDA must be chosen when the program starts: LibTorch has already settled on "

@@ -10,12 +10,15 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 namespace kvscope {
 
@@ -49,8 +52,20 @@ int deviceCount()
     return c10::cuda::device_count();
 }
 
+std::uint64_t keptBytes(int device)
+{
+    namespace allocator = c10::cuda::CUDACachingAllocator;
+    if (!allocator::get()->initialized())
+        return 0;
+    const auto stats = allocator::getDeviceStats(static_cast<c10::DeviceIndex>(device));
+    const auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(
+        0, stats.reserved_bytes[all].current - stats.allocated_bytes[all].current));
+}
+
 constexpr CudaKernels kKernels{CudaInterface{.kernelsSize = sizeof(CudaKernels)},
                                deviceCount,
+                               keptBytes,
                                decodeAttention,
                                weightProductOnCuda,
                                rmsNormOnCuda,

@@ -19,13 +19,19 @@ namespace kvscope {
 /// \returns [N, out], dtype of x
 at::Tensor linear(const at::Tensor& x, const WeightMatrix& weight, Precision precision);
 
-/// The same for several weights of one input, by weight: queries, keys and values, or gate and up.
+/// The same as float32: on CUDA sums are not rounded to x's dtype, for logits and for what experts
+/// are chosen by. A few rows times a block format are.
+at::Tensor linearFloat32(const at::Tensor& x, const WeightMatrix& weight, Precision precision);
+
+/// linear() for several weights of one input, by weight: queries, keys and values, or gate and up.
 /// Few rows are cheaper so, for waking the threads costs about as much as a small product.
 std::vector<at::Tensor> linear(const at::Tensor& x, std::span<const WeightMatrix* const> weights,
                                Precision precision);
 
 /// The same through expand() and one float32 matmul: the definition that linear() is compared with.
 at::Tensor linearReference(const at::Tensor& x, const WeightMatrix& weight);
+/// The same as float32.
+at::Tensor linearFloat32Reference(const at::Tensor& x, const WeightMatrix& weight);
 
 /// The whole weight as float32 [out, in] on its device.
 at::Tensor expand(const WeightMatrix& weight);

@@ -4,9 +4,10 @@
 
 namespace kvscope {
 
-at::Tensor linearTensorOps(const at::Tensor& x, const WeightMatrix& weight)
+at::Tensor linearTensorOps(const at::Tensor& x, const WeightMatrix& weight, at::ScalarType result)
 {
-    return at::mm(x, expandTensorOps(weight, x.scalar_type()).t());
+    const at::Tensor transposed = expandTensorOps(weight, x.scalar_type()).t();
+    return result == x.scalar_type() ? at::mm(x, transposed) : at::mm(x, transposed, result);
 }
 
 } // namespace kvscope
