@@ -59,6 +59,15 @@ bool hasVnni()
 #endif
 }
 
+bool hasAvxVnni()
+{
+#ifdef KVSCOPE_X86
+    return bestInstructionSet() != InstructionSet::Portable && __builtin_cpu_supports("avxvnni");
+#else
+    return false;
+#endif
+}
+
 bool hasTiles()
 {
     static const bool isGranted = detectTiles();
@@ -80,7 +89,7 @@ const char* instructionSetNames()
     case InstructionSet::Avx512:
         return hasTiles() ? "AVX-512 with VNNI, AMX" : hasVnni() ? "AVX-512 with VNNI" : "AVX-512";
     case InstructionSet::Avx2:
-        return "AVX2";
+        return hasAvxVnni() ? "AVX2 with VNNI" : "AVX2";
     case InstructionSet::Portable:
         break;
     }

@@ -22,6 +22,10 @@ InstructionSet bestInstructionSet();
 /// which the loops over block formats need; without them AVX2's run.
 bool hasVnni();
 
+/// Whether the same products come for AVX2's registers (AVX-VNNI; Intel's notebooks 2021, AMD 2024
+/// and later).
+bool hasAvxVnni();
+
 /// Whether this processor multiplies tiles of bfloat16 (AMX-BF16) and the operating system lets
 /// this process use them, which it is asked for once.
 bool hasTiles();
@@ -31,7 +35,7 @@ bool hasTiles();
 bool hasBFloat16Products();
 
 /// Which of our kernels run here, in short: "portable", "AVX2",
-/// "AVX-512", "AVX-512 with VNNI" or "AVX-512 with VNNI, AMX".
+/// "AVX2 with VNNI", "AVX-512", "AVX-512 with VNNI" or "AVX-512 with VNNI, AMX".
 const char* instructionSetNames();
 
 } // namespace kvscope

@@ -111,13 +111,13 @@ FormatKernels avx512Kernels(StorageType type)
 #endif
 
 /// A few rows read blocks where they lie; many are worth expanding them for.
-at::Tensor linearOnCuda(const at::Tensor& x, const WeightMatrix& weight)
+at::Tensor linearOnCuda(const at::Tensor& x, const WeightMatrix& weight, at::ScalarType result)
 {
     constexpr std::int64_t kMostRowsInPlace = 16; // an estimate, not measured on a GPU
     const CudaKernels* kernels = cudaKernels();
     if (kernels != nullptr && isQuantized(weight.type) && x.size(0) <= kMostRowsInPlace)
-        return kernels->weightProduct(x, weight);
-    return linearTensorOps(x, weight);
+        return kernels->weightProduct(x, weight).to(result);
+    return linearTensorOps(x, weight, result);
 }
 
 bool isFewRows(const at::Tensor& x, const WeightMatrix& weight, Precision precision)
@@ -141,10 +141,13 @@ void checkProduct(const at::Tensor& x, const WeightMatrix& weight)
 
 const PanelKernels* kernelsForManyRows(StorageType type, Precision precision)
 {
-    // Tiles round to 16 bits, and are for no float32 weight, which is asked for as such.
-    if (precision == Precision::Fast && type != StorageType::F32)
+    // Tiles and integers round, and are for no float32 weight, which is asked for as such.
+    if (precision == Precision::Fast && type != StorageType::F32) {
         if (const PanelKernels* tiles = tileKernels(type))
             return tiles;
+        if (const PanelKernels* integers = integerKernels())
+            return integers;
+    }
     return panelKernels(bestInstructionSet());
 }
 
@@ -182,12 +185,20 @@ at::Tensor linear(const at::Tensor& x, const WeightMatrix& weight, Precision pre
 {
     checkProduct(x, weight);
     if (!x.device().is_cpu())
-        return linearOnCuda(x, weight);
+        return linearOnCuda(x, weight, x.scalar_type());
     if (isFewRows(x, weight, precision))
         return linearFewRows(x, weight, precision, bestInstructionSet());
     if (const PanelKernels* kernels = kernelsForManyRows(weight.type, precision))
         return linearPanels(x, weight, *kernels);
     return linearManyRows(x, weight);
+}
+
+at::Tensor linearFloat32(const at::Tensor& x, const WeightMatrix& weight, Precision precision)
+{
+    if (x.device().is_cpu())
+        return linear(x, weight, precision);
+    checkProduct(x, weight);
+    return linearOnCuda(x, weight, at::kFloat);
 }
 
 std::vector<at::Tensor> linear(const at::Tensor& x, std::span<const WeightMatrix* const> weights,
@@ -207,7 +218,12 @@ std::vector<at::Tensor> linear(const at::Tensor& x, std::span<const WeightMatrix
 
 at::Tensor linearReference(const at::Tensor& x, const WeightMatrix& weight)
 {
-    return at::mm(x.to(at::kFloat), expand(weight).t()).to(x.scalar_type());
+    return linearFloat32Reference(x, weight).to(x.scalar_type());
+}
+
+at::Tensor linearFloat32Reference(const at::Tensor& x, const WeightMatrix& weight)
+{
+    return at::mm(x.to(at::kFloat), expand(weight).t());
 }
 
 at::Tensor lookUpRows(const WeightMatrix& weight, const at::Tensor& ids)

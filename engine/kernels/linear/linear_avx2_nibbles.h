@@ -18,6 +18,7 @@ struct NibblesQ41
     using Small = FormatQ41;
     static constexpr std::int64_t kBytes = FormatQ41::kBytes;
     static constexpr std::int64_t kFirstNibble = 4;
+    static constexpr bool kHasOffset = true;
     static constexpr float kOffset = 1.0F;
     /// \param heads  the first four bytes of four blocks
     KVSCOPE_UNPACK __m128i factors(__m128i heads) { return heads; }
@@ -29,6 +30,7 @@ struct NibblesQ40
     using Small = FormatQ40;
     static constexpr std::int64_t kBytes = FormatQ40::kBytes;
     static constexpr std::int64_t kFirstNibble = 2;
+    static constexpr bool kHasOffset = false;
     static constexpr float kOffset = -8.0F;
     KVSCOPE_UNPACK __m128i factors(__m128i heads)
     {

@@ -1,4 +1,5 @@
 #include "engine/kernels/linear/block_formats.h"
+#include "engine/kernels/linear/cache_lines.h"
 #include "engine/kernels/linear/linear_paths.h"
 #include "engine/kernels/linear/linear_rows.h"
 
@@ -24,24 +25,22 @@ class QuantizedInputs
 public:
     QuantizedInputs(const at::Tensor& x, QuantizeRow quantizeRow)
         : m_quantizeRow(quantizeRow)
-        , m_values(
-              std::make_unique_for_overwrite<std::int16_t[]>(static_cast<std::size_t>(x.numel())))
-        , m_scaleAndSum(std::make_unique_for_overwrite<float[]>(
-              static_cast<std::size_t>(x.numel() / kBlock * 2)))
+        , m_values(static_cast<std::size_t>(x.numel()))
+        , m_scaleAndSum(static_cast<std::size_t>(x.numel() / kBlock * 2))
     {
         const std::int64_t cols = x.size(1);
         for (std::int64_t n = 0; n < x.size(0); ++n)
-            quantizeRow(x.const_data_ptr<float>() + n * cols, cols, m_values.get() + n * cols,
-                        m_scaleAndSum.get() + n * cols / kBlock * 2);
+            quantizeRow(x.const_data_ptr<float>() + n * cols, cols, m_values.data() + n * cols,
+                        m_scaleAndSum.data() + n * cols / kBlock * 2);
     }
     bool isBy(QuantizeRow way) const { return way == m_quantizeRow; }
-    const std::int16_t* values() const { return m_values.get(); }
-    const float* scaleAndSum() const { return m_scaleAndSum.get(); }
+    const std::int16_t* values() const { return m_values.data(); }
+    const float* scaleAndSum() const { return m_scaleAndSum.data(); }
 
 private:
     QuantizeRow m_quantizeRow;
-    std::unique_ptr<std::int16_t[]> m_values;
-    std::unique_ptr<float[]> m_scaleAndSum;
+    CacheLines<std::int16_t> m_values;
+    CacheLines<float> m_scaleAndSum;
 };
 
 /// Of one input, by the way in which weights want it: nearly always there is one way.

@@ -77,6 +77,80 @@ void multiplyTile(const RowProduct& p, std::int64_t row, std::int64_t input)
     }
 }
 
+/// Rows x Inputs dot products, each in several sums that do not wait for each other, so that one
+/// alone is as many.
+template <typename Element, int Rows, int Inputs>
+void multiplyInSums(const RowProduct& p, std::int64_t row, std::int64_t input)
+{
+    constexpr int kSums = 4;
+    constexpr std::int64_t kStep = kSums * kLanes;
+    constexpr std::int64_t kBytes = sizeof(Element);
+    const std::byte* weight = p.weight + row * p.rowBytes;
+    const float* x = p.x + input * p.cols;
+    const auto at = [&](int r, std::int64_t col) {
+        return reinterpret_cast<const Element*>(weight + r * p.rowBytes) + col;
+    };
+    Lanes sums[Rows][Inputs][kSums] = {};
+    std::int64_t i = 0;
+    for (; i + kStep <= p.cols; i += kStep) {
+#pragma GCC unroll 4
+        for (int r = 0; r < Rows; ++r)
+            avx2::prefetch<kStep * kBytes>(weight + r * p.rowBytes + i * kBytes, p.isStreamed);
+#pragma GCC unroll 4
+        for (int s = 0; s < kSums; ++s)
+#pragma GCC unroll 4
+            for (int r = 0; r < Rows; ++r) {
+                const Lanes w = load(at(r, i + s * kLanes));
+#pragma GCC unroll 4
+                for (int n = 0; n < Inputs; ++n)
+                    sums[r][n][s] += w * load(x + n * p.cols + i + s * kLanes);
+            }
+    }
+    for (; i + kLanes <= p.cols; i += kLanes)
+#pragma GCC unroll 4
+        for (int r = 0; r < Rows; ++r) {
+            const Lanes w = load(at(r, i));
+#pragma GCC unroll 4
+            for (int n = 0; n < Inputs; ++n)
+                sums[r][n][0] += w * load(x + n * p.cols + i);
+        }
+#pragma GCC unroll 4
+    for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 4
+        for (int n = 0; n < Inputs; ++n) {
+            const Lanes* of = sums[r][n];
+            float sum = sumOf((of[0] + of[1]) + (of[2] + of[3]));
+            for (std::int64_t j = i; j < p.cols; ++j)
+                sum += loadOne(at(r, j)) * x[n * p.cols + j];
+            p.y[(input + n) * p.yStride + row + r] = sum;
+        }
+}
+
+template <typename Element, int Rows>
+void multiplyRowsInSums(const RowProduct& p, std::int64_t row)
+{
+    std::int64_t input = 0;
+    for (; input + 2 <= p.numInputs; input += 2)
+        multiplyInSums<Element, Rows, 2>(p, row, input);
+    if (input < p.numInputs)
+        multiplyInSums<Element, Rows, 1>(p, row, input);
+}
+
+/// Rows one by one where there is one input. Side by side they save what a row's end takes, but the
+/// hardware's prefetching follows them worse: on Zen 5, out of cache, four rows of 576, 768 and
+/// 2,048 bfloat16 reached 0.95, 0.9 and 0.7 of the bandwidth where rows one by one reach it all.
+/// With AVX2 (Zen 2) four rows were the faster way.
+template <typename Element>
+void multiplyRowByRow(const RowProduct& p, std::int64_t firstRow, std::int64_t endRow)
+{
+    std::int64_t row = firstRow;
+    if (p.numInputs > 1)
+        for (; row + 2 <= endRow; row += 2)
+            multiplyRowsInSums<Element, 2>(p, row);
+    for (; row < endRow; ++row)
+        multiplyRowsInSums<Element, 1>(p, row);
+}
+
 template <typename Element, int Rows>
 void multiplyRowGroup(const RowProduct& p, std::int64_t row)
 {
@@ -88,7 +162,7 @@ void multiplyRowGroup(const RowProduct& p, std::int64_t row)
 }
 
 template <typename Element>
-void multiplyFloats(const RowProduct& p, std::int64_t firstRow, std::int64_t endRow)
+void multiplyFourRows(const RowProduct& p, std::int64_t firstRow, std::int64_t endRow)
 {
     std::int64_t row = firstRow;
     for (; row + 4 <= endRow; row += 4)
@@ -100,7 +174,8 @@ void multiplyFloats(const RowProduct& p, std::int64_t firstRow, std::int64_t end
 template <typename Element>
 constexpr FormatKernels floatKernels()
 {
-    return {decodeFloats<Element>, multiplyFloats<Element>, nullptr};
+    return {decodeFloats<Element>,
+            kLanes == 16 ? multiplyRowByRow<Element> : multiplyFourRows<Element>, nullptr};
 }
 
 } // namespace

@@ -12,6 +12,7 @@
 #include "engine/kernels/linear/panel_amx.h"
 #include "engine/kernels/linear/panel_avx2.h"
 #include "engine/kernels/linear/panel_avx512.h"
+#include "engine/kernels/linear/panel_integers.h"
 #endif
 
 namespace kvscope {
@@ -237,6 +238,17 @@ const PanelKernels* tileKernels(StorageType type)
 #ifdef KVSCOPE_X86
     if (hasTiles())
         return type == StorageType::BF16 ? &amx::kPanelsOfBFloat16 : &amx::kPanels;
+#endif
+    return nullptr;
+}
+
+const PanelKernels* integerKernels()
+{
+#ifdef KVSCOPE_X86
+    if (hasVnni())
+        return &avx512::kIntegerPanels;
+    if (hasAvxVnni())
+        return &avx2::kIntegerPanels;
 #endif
     return nullptr;
 }

@@ -41,12 +41,15 @@ const PanelKernels* panelKernels(InstructionSet instructions);
 /// Those that take float32 apart into two bfloat16 each (panel_amx.h) for weights of that type;
 /// null: not on this processor.
 const PanelKernels* tileKernels(StorageType type);
+/// Those that round to integers (panel_integers.h); null: not on this processor.
+const PanelKernels* integerKernels();
 
 /// Those that linear() uses; null: the matrix library.
 const PanelKernels* kernelsForManyRows(StorageType type, Precision precision);
 
-/// On any device, in x's dtype: expandTensorOps() and one matmul.
-at::Tensor linearTensorOps(const at::Tensor& x, const WeightMatrix& weight);
+/// On any device: expandTensorOps() to x's dtype and one matmul.
+/// \param result  x's dtype, or on CUDA float32
+at::Tensor linearTensorOps(const at::Tensor& x, const WeightMatrix& weight, at::ScalarType result);
 
 /// The whole weight [out, in] in `dtype` through tensor operations, on the weight's device.
 at::Tensor expandTensorOps(const WeightMatrix& weight, at::ScalarType dtype);

@@ -12,7 +12,7 @@ constexpr std::int64_t kBlock = 32;
 // Rows that Precision::Exact expands at a time: a group of the dot products, and small enough for
 // the first cache.
 constexpr std::int64_t kExpandedRows = 4;
-// What the loops do not ask for themselves: they look this far ahead of the row at work.
+// What the loops do not ask for themselves: they look at least this far ahead of the row at work.
 constexpr std::int64_t kAskedFor = 4096;
 constexpr std::int64_t kCacheLine = 64;
 
@@ -58,8 +58,8 @@ void RowMultiplier::operator()(const RowProduct& product, std::int64_t firstRow,
 void InputRow::reserve(std::int64_t cols)
 {
     const auto count = static_cast<std::size_t>(cols);
-    m_values.resize(std::max(m_values.size(), count));
-    m_scaleAndSum.resize(std::max(m_scaleAndSum.size(), count / kBlock * 2));
+    m_values.reserve(count);
+    m_scaleAndSum.reserve(count / kBlock * 2);
     m_expanded.resize(std::max(m_expanded.size(), count * kExpandedRows));
 }
 

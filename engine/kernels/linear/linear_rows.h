@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/kernels/cpu_features.h"
+#include "engine/kernels/linear/cache_lines.h"
 #include "engine/kernels/linear/linear_kernels.h"
 #include "engine/kernels/linear/weight_matrix.h"
 
@@ -45,8 +46,8 @@ private:
     const float* m_x = nullptr;
     std::int64_t m_cols = 0;
     QuantizeRow m_roundedBy = nullptr; ///< null: not yet
-    std::vector<std::int16_t> m_values;
-    std::vector<float> m_scaleAndSum;
+    CacheLines<std::int16_t> m_values;
+    CacheLines<float> m_scaleAndSum;
     std::vector<float> m_expanded; ///< rows of a weight
 };
 

@@ -79,12 +79,12 @@ void interleave(const float* rows, std::int64_t depth, float* panel)
 constexpr PanelKernels panelKernels()
 {
     // Beside these panels the two ways meet between 13 and 28 rows, by format (linear_speed, AVX2
-    // on Zen 2, [1536, 576] and [1536, 1536], one thread or two). Of AVX-512 an estimate by
-    // instructions counted: expanding costs the same, both products half.
+    // on Zen 2, [1536, 576] and [1536, 1536], one thread or two), with AVX-512 between 14 and 24
+    // (Zen 5, [1536, 576]).
     constexpr bool kIsWide = kLanes == 16;
     return {kPanelWidth,         kTileRows,         1,
             kIsWide ? 160 : 320, // 20 KiB
-            kIsWide ? 28 : 18,   kIsWide ? 48 : 24, multiplyRows<kTileRows>,
+            kIsWide ? 20 : 18,   kIsWide ? 48 : 24, multiplyRows<kTileRows>,
             interleave};
 }
 

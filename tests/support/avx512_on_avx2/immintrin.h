@@ -82,11 +82,22 @@ template <typename Vector, typename Element>
     return lanes;
 }
 
-[[maybe_unused]] float largestOf(simde__m512 lanes)
+/// To nearest even.
+[[maybe_unused]] simde__m512i rounded(simde__m512 floats)
 {
-    float largest = lanes[0];
-    for (int i = 1; i < 16; ++i)
-        largest = lanes[i] > largest ? lanes[i] : largest;
+    __m256 halves[2];
+    std::memcpy(halves, &floats, sizeof halves);
+    return joined<simde__m512i>(_mm256_cvtps_epi32(halves[0]), _mm256_cvtps_epi32(halves[1]));
+}
+
+template <typename Element, typename Vector>
+[[maybe_unused]] Element largestOf(Vector lanes)
+{
+    Element elements[16];
+    std::memcpy(elements, &lanes, sizeof elements);
+    Element largest = elements[0];
+    for (const Element element : elements)
+        largest = element > largest ? element : largest;
     return largest;
 }
 
@@ -106,7 +117,9 @@ template <typename Vector, typename Element>
     kvscope::avx512_on_cpu::loadWhere<__m256i, std::int16_t>(mask, from)
 #define _mm_maskz_loadu_epi8(mask, from)                                                           \
     kvscope::avx512_on_cpu::loadWhere<__m128i, std::int8_t>(mask, from)
-#define _mm512_reduce_max_ps(lanes) kvscope::avx512_on_cpu::largestOf(lanes)
+#define _mm512_reduce_max_ps(lanes) kvscope::avx512_on_cpu::largestOf<float>(lanes)
+#define _mm512_reduce_max_epi32(lanes) kvscope::avx512_on_cpu::largestOf<std::int32_t>(lanes)
+#define _mm512_cvtps_epi32(floats) kvscope::avx512_on_cpu::rounded(floats)
 
 // What the kernels ask for their width.
 #define __AVX512F__ 1

@@ -17,7 +17,7 @@ namespace avx512_on_avx2 {
 extern const FormatKernels kF32, kF16, kBF16;
 extern const FormatKernels kQ80, kQ40, kQ41, kQ50, kQ51, kIq4Nl, kMxfp4;
 extern const FormatKernels kQ2K, kQ3K, kQ4K, kQ5K, kQ6K, kQ8K, kIq4Xs;
-extern const PanelKernels kPanels;
+extern const PanelKernels kPanels, kIntegerPanels;
 
 } // namespace avx512_on_avx2
 

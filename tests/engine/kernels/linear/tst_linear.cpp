@@ -21,9 +21,23 @@ namespace {
 
 using Path = std::function<at::Tensor(const at::Tensor& x, const WeightMatrix& weight)>;
 
-double errorOf(StorageType type, Precision precision)
+/// Of loops for few rows.
+ProductError fewRowsError(StorageType type, Precision precision)
 {
-    return isQuantized(type) && precision == Precision::Fast ? kQuantized : 0.0;
+    return isQuantized(type) && precision == Precision::Fast ? kQuantized : kExact;
+}
+
+/// Of linear(), whichever way it goes.
+ProductError anyRowsError(StorageType type, Precision precision)
+{
+    ProductError error = fewRowsError(type, precision);
+    if (precision == Precision::Exact || type == StorageType::F32)
+        return error;
+    if (tileKernels(type) != nullptr)
+        error.perProduct = kTakenApart.perProduct;
+    else if (integerKernels() != nullptr)
+        error = kIntegers;
+    return error;
 }
 
 struct Shape
@@ -65,14 +79,13 @@ void addTypesAndPrecisions()
     }
 }
 
-void verifyPath(StorageType type, double perElement, const Path& path, double perProduct = kSummed)
+void verifyPath(StorageType type, const ProductError& error, const Path& path)
 {
     at::manual_seed(21);
     for (const auto& shape : shapes(type)) {
         const auto weight = randomWeight(type, shape.rows, shape.cols, shape.misalignment);
         const at::Tensor x = at::randn({shape.inputs, shape.cols});
-        const QString difference =
-            worstAgainstDefinition(path(x, weight), x, weight, perElement, perProduct);
+        const QString difference = worstAgainstDefinition(path(x, weight), x, weight, error);
         QVERIFY2(difference.isEmpty(), qPrintable(QString("[%1, %2] times %3 inputs, in bounds: %4")
                                                       .arg(shape.rows)
                                                       .arg(shape.cols)
@@ -96,11 +109,8 @@ private Q_SLOTS:
         QFETCH(int, precision);
         const auto storage = static_cast<StorageType>(type);
         const auto rounding = static_cast<Precision>(precision);
-        const bool takesApart = rounding == Precision::Fast && tileKernels(storage) != nullptr;
-        verifyPath(
-            storage, errorOf(storage, rounding),
-            [&](const auto& x, const auto& weight) { return linear(x, weight, rounding); },
-            takesApart ? kTakenApart : kSummed);
+        verifyPath(storage, anyRowsError(storage, rounding),
+                   [&](const auto& x, const auto& weight) { return linear(x, weight, rounding); });
     }
 
     void fewRowsAgreeOnEveryInstructionSet_data() { addTypesAndPrecisions(); }
@@ -112,10 +122,10 @@ private Q_SLOTS:
         const auto rounding = static_cast<Precision>(precision);
         if (rounding == Precision::Fast)
             for (const FewRowsPath& path : fewRowsPaths(storage))
-                verifyPath(storage, errorOf(storage, rounding), path.multiply);
+                verifyPath(storage, fewRowsError(storage, rounding), path.multiply);
         else
             for (const auto instructions : availableInstructionSets())
-                verifyPath(storage, errorOf(storage, rounding),
+                verifyPath(storage, fewRowsError(storage, rounding),
                            [&](const auto& x, const auto& weight) {
                                return linearFewRows(x, weight, rounding, instructions);
                            });
@@ -136,7 +146,7 @@ private Q_SLOTS:
                 const auto weight = randomWeight(storage, 1 + count % 6, count * unit, count % 4);
                 const at::Tensor x = at::randn({1 + count % 7, weight.cols});
                 const QString difference = worstAgainstDefinition(
-                    path.multiply(x, weight), x, weight, errorOf(storage, Precision::Fast));
+                    path.multiply(x, weight), x, weight, fewRowsError(storage, Precision::Fast));
                 QVERIFY2(difference.isEmpty(),
                          qPrintable(QString::fromStdString(path.name) + ": " + difference));
             }
@@ -167,20 +177,20 @@ private Q_SLOTS:
     {
         QFETCH(int, type);
         const auto storage = static_cast<StorageType>(type);
-        verifyPath(storage, 0.0, linearManyRows);
+        verifyPath(storage, kExact, linearManyRows);
+        const auto verifyPanels = [&](const PanelKernels& kernels, const ProductError& error) {
+            verifyPath(storage, error, [&](const auto& x, const auto& weight) {
+                return linearPanels(x, weight, kernels);
+            });
+        };
         for (const auto instructions : availableInstructionSets())
             if (const PanelKernels* kernels = panelKernels(instructions))
-                verifyPath(storage, 0.0, [&](const auto& x, const auto& weight) {
-                    return linearPanels(x, weight, *kernels);
-                });
+                verifyPanels(*kernels, kExact);
         if (const PanelKernels* kernels = tileKernels(storage))
-            verifyPath(
-                storage, 0.0,
-                [&](const auto& x, const auto& weight) {
-                    return linearPanels(x, weight, *kernels);
-                },
-                kTakenApart);
-        verifyPath(storage, 0.0, linearReference);
+            verifyPanels(*kernels, kTakenApart);
+        if (const PanelKernels* kernels = integerKernels())
+            verifyPanels(*kernels, kIntegers);
+        verifyPath(storage, kExact, linearReference);
     }
 
     // LibTorch's own operations want aligned tensors, as a device's memory is.
@@ -195,8 +205,8 @@ private Q_SLOTS:
         QVERIFY(at::equal(expandTensorOps(weight, at::kFloat), expand(weight)));
         QCOMPARE(expandTensorOps(weight, at::kBFloat16).scalar_type(), at::kBFloat16);
         const at::Tensor x = at::randn({5, cols});
-        const QString difference =
-            compareTensors(linearTensorOps(x, weight), linearReference(x, weight), 1e-5, 1e-5);
+        const QString difference = compareTensors(linearTensorOps(x, weight, at::kFloat),
+                                                  linearReference(x, weight), 1e-5, 1e-5);
         QVERIFY2(difference.isEmpty(), qPrintable(difference));
     }
 
@@ -207,7 +217,7 @@ private Q_SLOTS:
         const auto weight = randomWeight(StorageType::Q4_1, 2100, 1024);
         const at::Tensor x = at::randn({40, 1024});
         const QString difference =
-            worstAgainstDefinition(linearManyRows(x, weight), x, weight, 0.0);
+            worstAgainstDefinition(linearManyRows(x, weight), x, weight, kExact);
         QVERIFY2(difference.isEmpty(), qPrintable(difference));
     }
 

@@ -1,4 +1,5 @@
 #include "engine/kernels/linear/linear_paths.h"
+#include "engine/kernels/linear/panel_integers.h"
 #include "tests/engine/kernels/linear/linear_bounds.h"
 #include "tests/engine/kernels/linear/weight_samples.h"
 #include "tests/support/avx512_on_avx2/kernels.h"
@@ -23,30 +24,46 @@ struct Shape
     std::int64_t rows, cols, inputs, misalignment;
 };
 
+struct Subject
+{
+    const PanelKernels* kernels;
+    ProductError error;
+};
+
 /// All that run here, AVX-512's and AMX's on AVX2 among them, by name.
-const std::map<QByteArray, const PanelKernels*> kKernels = [] {
-    std::map<QByteArray, const PanelKernels*> kernels;
+const std::map<QByteArray, Subject> kSubjects = [] {
+    std::map<QByteArray, Subject> subjects;
+    const auto add = [&](const char* name, const PanelKernels& kernels, const ProductError& error) {
+        subjects.emplace(name, Subject{&kernels, error});
+    };
     for (const auto instructions : availableInstructionSets()) {
         if (instructions == InstructionSet::Portable)
             continue;
-        kernels.emplace(instructions == InstructionSet::Avx2 ? "AVX2" : "AVX-512",
-                        panelKernels(instructions));
+        add(instructions == InstructionSet::Avx2 ? "AVX2" : "AVX-512", *panelKernels(instructions),
+            kExact);
 #ifdef KVSCOPE_AVX512_ON_AVX2
-        kernels.emplace("AVX-512 on AVX2", &avx512_on_avx2::kPanels);
-        kernels.emplace("AMX on AVX2", &amx_on_avx2::kPanels);
-        kernels.emplace("AMX on AVX2, weights bfloat16", &amx_on_avx2::kPanelsOfBFloat16);
+        add("AVX-512 on AVX2", avx512_on_avx2::kPanels, kExact);
+        add("AVX-512 on AVX2, integers", avx512_on_avx2::kIntegerPanels, kIntegers);
+        add("AMX on AVX2", amx_on_avx2::kPanels, kTakenApart);
+        add("AMX on AVX2, weights bfloat16", amx_on_avx2::kPanelsOfBFloat16, kTakenApart);
 #endif
     }
+#ifdef KVSCOPE_AVX512_ON_AVX2 // built for x86-64
+    if (hasAvxVnni())
+        add("AVX2, integers", avx2::kIntegerPanels, kIntegers);
+#endif
+    if (hasVnni())
+        add("AVX-512, integers", *integerKernels(), kIntegers);
     if (hasTiles()) {
-        kernels.emplace("AMX", tileKernels(StorageType::F16));
-        kernels.emplace("AMX, weights bfloat16", tileKernels(StorageType::BF16));
+        add("AMX", *tileKernels(StorageType::F16), kTakenApart);
+        add("AMX, weights bfloat16", *tileKernels(StorageType::BF16), kTakenApart);
     }
-    return kernels;
+    return subjects;
 }();
 
 bool isOfTiles(const PanelKernels& kernels)
 {
-    return kernels.prepareRows != nullptr;
+    return kernels.begin != nullptr;
 }
 
 /// Weights without low parts, which are bfloat16 themselves.
@@ -58,7 +75,7 @@ bool takesBFloat16Alone(const QByteArray& name)
 void addKernels()
 {
     QTest::addColumn<QByteArray>("name");
-    for (const auto& [name, kernels] : kKernels)
+    for (const auto& [name, subject] : kSubjects)
         QTest::newRow(name.constData()) << name;
 }
 
@@ -71,7 +88,7 @@ class TestLinearPanels : public QObject
 private Q_SLOTS:
     void initTestCase()
     {
-        if (kKernels.empty())
+        if (kSubjects.empty())
             QSKIP("this processor has no panels");
     }
     void init() { at::set_num_threads(2); }
@@ -83,7 +100,7 @@ private Q_SLOTS:
     void panelsCoverEveryEdge()
     {
         QFETCH(QByteArray, name);
-        const PanelKernels& kernels = *kKernels.at(name);
+        const auto& [kernels, error] = kSubjects.at(name);
         const auto type = takesBFloat16Alone(name) ? StorageType::BF16 : StorageType::F32;
         at::manual_seed(32);
         for (const int threads : {1, 2, 5}) {
@@ -96,8 +113,7 @@ private Q_SLOTS:
                 const auto weight = randomWeight(type, shape.rows, shape.cols, shape.misalignment);
                 const at::Tensor x = at::randn({shape.inputs, shape.cols});
                 const QString difference =
-                    worstAgainstDefinition(linearPanels(x, weight, kernels), x, weight, 0.0,
-                                           isOfTiles(kernels) ? kTakenApart : kSummed);
+                    worstAgainstDefinition(linearPanels(x, weight, *kernels), x, weight, error);
                 QVERIFY2(difference.isEmpty(), qPrintable(difference));
             }
         }
@@ -107,7 +123,7 @@ private Q_SLOTS:
     void panelsGiveARowTheSameBitsAmongOthers()
     {
         QFETCH(QByteArray, name);
-        const PanelKernels& kernels = *kKernels.at(name);
+        const PanelKernels& kernels = *kSubjects.at(name).kernels;
         const bool ofBFloat16 = takesBFloat16Alone(name);
         at::manual_seed(33);
         const auto weight =
@@ -133,17 +149,17 @@ private Q_SLOTS:
     void shapesOfTilesArePutBack_data()
     {
         QTest::addColumn<QByteArray>("name");
-        for (const auto& [name, kernels] : kKernels)
-            if (isOfTiles(*kernels))
+        for (const auto& [name, subject] : kSubjects)
+            if (isOfTiles(*subject.kernels))
                 QTest::newRow(name.constData()) << name;
     }
     void shapesOfTilesArePutBack()
     {
-        if (std::none_of(kKernels.begin(), kKernels.end(),
-                         [](const auto& kernels) { return isOfTiles(*kernels.second); }))
+        if (std::none_of(kSubjects.begin(), kSubjects.end(),
+                         [](const auto& subject) { return isOfTiles(*subject.second.kernels); }))
             QSKIP("no tiles here");
         QFETCH(QByteArray, name);
-        const PanelKernels& kernels = *kKernels.at(name);
+        const PanelKernels& kernels = *kSubjects.at(name).kernels;
         at::set_num_threads(1);
         using Shapes = std::array<std::uint8_t, 64>;
         alignas(64) Shapes before{};
@@ -166,7 +182,7 @@ private Q_SLOTS:
     void panelsKeepNotANumberInItsRow()
     {
         QFETCH(QByteArray, name);
-        const PanelKernels& kernels = *kKernels.at(name);
+        const PanelKernels& kernels = *kSubjects.at(name).kernels;
         at::manual_seed(34);
         const auto weight =
             randomWeight(takesBFloat16Alone(name) ? StorageType::BF16 : StorageType::Q4_0, 50, 96);
