@@ -3,6 +3,9 @@
 #include "engine/cache/scaled_rows.h"
 #include "engine/kernels/attention/attention_blocks.h"
 #include "engine/kernels/attention/attention_cpu.h"
+#ifdef KVSCOPE_X86
+#include "engine/kernels/attention/attention_integers.h"
+#endif
 #include "engine/kernels/attention/attention_flash.h"
 #include "engine/kernels/cpu_features.h"
 #include "engine/kernels/cuda/cuda_backend.h"
@@ -105,9 +108,25 @@ const AttentionSimd& attentionSimd(InstructionSet instructions)
     return kAttentionPlain;
 }
 
+const PrefillSimd* integerPrefill()
+{
+#ifdef KVSCOPE_X86
+    if (hasVnni())
+        return &kIntegerPrefillAvx512;
+    if (hasAvxVnni())
+        return &kIntegerPrefillAvx2;
+#endif
+    return nullptr;
+}
+
 const AttentionSimd& attentionSimd()
 {
-    return attentionSimd(bestInstructionSet());
+    static const AttentionSimd best = [] {
+        AttentionSimd simd = attentionSimd(bestInstructionSet());
+        simd.roundedPrefill = integerPrefill();
+        return simd;
+    }();
+    return best;
 }
 
 at::Tensor attention(const at::Tensor& q, const KVView& view, std::int64_t firstQueryPosition,

@@ -4,6 +4,6 @@
 
 namespace kvscope {
 
-const AttentionSimd kAttentionAvx2{"avx2", kLanes, kPanel, decodeBlock, prefillBlock, toFloat};
+constinit const AttentionSimd kAttentionAvx2{"avx2", kLanes, decodeBlock, toFloat, floatPrefill()};
 
 } // namespace kvscope

@@ -4,6 +4,7 @@
 
 namespace kvscope {
 
-const AttentionSimd kAttentionAvx512{"avx512", kLanes, kPanel, decodeBlock, prefillBlock, toFloat};
+constinit const AttentionSimd kAttentionAvx512{"avx512", kLanes, decodeBlock, toFloat,
+                                               floatPrefill()};
 
 } // namespace kvscope

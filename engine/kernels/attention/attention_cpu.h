@@ -144,8 +144,10 @@ void attendPrefill(const CpuAttention& call, const AttentionSimd& simd);
 CpuAttention cpuAttention(const float* q, float* out, at::IntArrayRef shape, const KVView& view,
                           std::int64_t firstQueryPosition, const AttentionSettings& settings);
 
-/// The inner loops of an instruction set, which must be available here.
+/// The inner loops of an instruction set, which must be available here; all in float32.
 const AttentionSimd& attentionSimd(InstructionSet instructions);
+/// The loops of attention_integers.h that this processor has; null: none.
+const PrefillSimd* integerPrefill();
 
 /// attention() for tensors on the CPU with the inner loops given.
 /// \param numParts  of the key range for few queries, to measure with; 0: decodeParts()

@@ -4,6 +4,7 @@
 
 namespace kvscope {
 
-const AttentionSimd kAttentionPlain{"plain", kLanes, kPanel, decodeBlock, prefillBlock, toFloat};
+constinit const AttentionSimd kAttentionPlain{"plain", kLanes, decodeBlock, toFloat,
+                                              floatPrefill()};
 
 } // namespace kvscope

@@ -1,22 +1,21 @@
 #include "engine/kernels/attention/attention_cpu.h"
+#include "engine/kernels/cache_lines.h"
 
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <utility>
-#include <vector>
 
 namespace kvscope {
 
 namespace {
 
-/// Keys a block: with kMaxTileRows the scores, keys and values of a block stay in the second-level
-/// cache.
-constexpr std::int64_t kBlockKeys = 48;
-constexpr std::int64_t kMaxTileRows = 96;
 constexpr std::int64_t kMinTileRows = 32;
+constexpr std::size_t kMostTileRows = 192; // of every PrefillSimd
 constexpr std::int64_t kSerialWork = 100'000;
+constexpr std::int64_t kLineFloats = 64 / sizeof(float);
 
 std::int64_t roundUp(std::int64_t n, std::int64_t multiple)
 {
@@ -27,36 +26,45 @@ std::int64_t roundUp(std::int64_t n, std::int64_t multiple)
 class TileScratch
 {
 public:
-    TileScratch(std::int64_t rows, std::int64_t headDim, const AttentionSimd& simd)
+    TileScratch(std::int64_t rows, std::int64_t headDim, const PrefillSimd& simd)
         : m_accStride(roundUp(headDim, simd.panel))
     {
-        std::size_t total = 0;
-        for (const auto size : {rows * headDim, kBlockKeys * m_accStride, kBlockKeys * m_accStride,
-                                kBlockKeys * rows, rows * m_accStride, rows, rows, rows})
-            total += static_cast<std::size_t>(size);
-        thread_local std::vector<float> memory;
-        memory.resize(std::max(memory.size(), total));
+        const std::int64_t forSimd =
+            simd.scratchFloats != nullptr
+                ? simd.scratchFloats(static_cast<int>(rows), headDim, m_accStride)
+                : 0;
+        const std::array parts{
+            std::pair{&q, rows * headDim},
+            std::pair{&keys, simd.blockKeys * m_accStride},
+            std::pair{&values, simd.blockKeys * m_accStride},
+            std::pair{&scores, simd.blockKeys * rows},
+            std::pair{&acc, rows * m_accStride},
+            std::pair{&max, rows},
+            std::pair{&sum, rows},
+            std::pair{&alpha, rows},
+            std::pair{&ofSimd, forSimd},
+        };
+        std::int64_t total = 0;
+        for (const auto& [part, size] : parts)
+            total += roundUp(size, kLineFloats);
+        thread_local CacheLines<float> memory;
+        memory.reserve(static_cast<std::size_t>(total));
         float* next = memory.data();
-        const auto take = [&](std::int64_t size) { return std::exchange(next, next + size); };
-        q = take(rows * headDim);
-        keys = take(kBlockKeys * m_accStride);
-        values = take(kBlockKeys * m_accStride);
-        scores = take(kBlockKeys * rows);
-        acc = take(rows * m_accStride);
-        max = take(rows);
-        sum = take(rows);
-        alpha = take(rows);
+        for (const auto& [part, size] : parts)
+            *part = std::exchange(next, next + roundUp(size, kLineFloats));
     }
     std::int64_t accStride() const { return m_accStride; }
 
+    // Each begins with a cache line.
     float* q = nullptr;      ///< [rows / panel, D, panel]
-    float* keys = nullptr;   ///< [kBlockKeys, accStride]
-    float* values = nullptr; ///< [kBlockKeys, accStride]
-    float* scores = nullptr; ///< [kBlockKeys, rows]
+    float* keys = nullptr;   ///< [blockKeys, accStride]
+    float* values = nullptr; ///< [blockKeys, accStride]
+    float* scores = nullptr; ///< [blockKeys, rows]
     float* acc = nullptr;    ///< [rows, accStride]
     float* max = nullptr;    ///< [rows]
     float* sum = nullptr;    ///< [rows]
     float* alpha = nullptr;  ///< [rows]
+    float* ofSimd = nullptr; ///< PrefillBlock::scratch
 
 private:
     std::int64_t m_accStride;
@@ -72,10 +80,9 @@ struct Tile
 };
 
 /// Scales the tile's queries and lays panels of them side by side; missing rows become 0.
-void packQueries(const CpuAttention& call, const AttentionSimd& simd, const Tile& tile,
+void packQueries(const CpuAttention& call, std::int64_t panel, const Tile& tile,
                  std::int64_t paddedRows, float* packed)
 {
-    const std::int64_t panel = simd.panel;
     for (std::int64_t i = 0; i < paddedRows; ++i) {
         float* to = packed + i / panel * panel * call.headDim + i % panel;
         const float* from =
@@ -102,11 +109,26 @@ FloatRows floatRows(const KVRows& rows, int numKeys, std::int64_t headDim, std::
     return {scratch, columns};
 }
 
-void attendTile(const CpuAttention& call, const AttentionSimd& simd, const Tile& tile)
+/// Whether keys and values have been rounded by more than attention_integers.h rounds.
+bool isRounded(const CpuAttention& call)
 {
-    const auto paddedRows = roundUp(tile.numRows, simd.panel);
-    const TileScratch scratch(paddedRows, call.headDim, simd);
-    packQueries(call, simd, tile, paddedRows, scratch.q);
+    const auto isOfFewBits = [](const KVPiece& piece) {
+        return piece.type != KVType::Float32 && piece.type != KVType::Float16;
+    };
+    return std::all_of(call.pieces.begin(), call.pieces.begin() + call.numPieces, isOfFewBits);
+}
+
+const PrefillSimd& prefillOf(const CpuAttention& call, const AttentionSimd& simd)
+{
+    return simd.roundedPrefill != nullptr && isRounded(call) ? *simd.roundedPrefill : simd.prefill;
+}
+
+void attendTile(const CpuAttention& call, const AttentionSimd& simd, const PrefillSimd& prefill,
+                const Tile& tile)
+{
+    const auto paddedRows = roundUp(tile.numRows, prefill.panel);
+    const TileScratch scratch(paddedRows, call.headDim, prefill);
+    packQueries(call, prefill.panel, tile, paddedRows, scratch.q);
     std::fill_n(scratch.max, paddedRows, kNoScore);
     std::fill_n(scratch.sum, paddedRows, 0.0F);
     std::fill_n(scratch.acc, paddedRows * scratch.accStride(), 0.0F);
@@ -118,12 +140,16 @@ void attendTile(const CpuAttention& call, const AttentionSimd& simd, const Tile&
     block.softCap = call.softCap;
     block.scores = scratch.scores;
     block.alpha = scratch.alpha;
+    block.scratch = scratch.ofSimd;
     block.state = {scratch.max, scratch.sum, scratch.acc, scratch.accStride()};
 
+    if (prefill.prepareQueries != nullptr)
+        prefill.prepareQueries(block);
+
     // Rows that only pad the last panel see no key, which leaves them as they are.
-    std::array<VisibleKeys, kMaxTileRows> visible{};
+    std::array<VisibleKeys, kMostTileRows> visible{};
     const auto end = call.position(tile.firstRow + tile.numRows - 1) + 1;
-    call.forBlocks(call.visibleBegin(tile.firstRow), end, kBlockKeys,
+    call.forBlocks(call.visibleBegin(tile.firstRow), end, prefill.blockKeys,
                    [&](const KVPiece& piece, std::int64_t from, std::int64_t to) {
                        const auto skipped = from - piece.firstPosition;
                        block.numKeys = static_cast<int>(to - from);
@@ -140,7 +166,7 @@ void attendTile(const CpuAttention& call, const AttentionSimd& simd, const Tile&
                        const bool isMasked =
                            call.fillVisible(tile.firstRow, tile.numRows, from, to, visible.data());
                        block.visible = isMasked ? visible.data() : nullptr;
-                       simd.prefillBlock(block);
+                       prefill.block(block);
                    });
     for (std::int64_t i = 0; i < tile.numRows; ++i)
         call.finishRow(tile.batch, tile.kvHead, tile.firstRow + i, scratch.max[i], scratch.sum[i],
@@ -149,18 +175,19 @@ void attendTile(const CpuAttention& call, const AttentionSimd& simd, const Tile&
 
 /// Rows a tile: as many as pay for packing and converting, but fewer where threads would go
 /// without.
-std::int64_t tileRows(const CpuAttention& call, const AttentionSimd& simd)
+std::int64_t tileRows(const CpuAttention& call, const PrefillSimd& simd)
 {
     const auto heads = call.batch * call.numKvHeads;
     const auto wanted = call.numRows() * heads / (2 * at::get_num_threads());
-    return std::clamp(roundUp(wanted, simd.panel), kMinTileRows, kMaxTileRows);
+    return std::clamp<std::int64_t>(roundUp(wanted, simd.panel), kMinTileRows, simd.mostRows);
 }
 
 } // namespace
 
 void attendPrefill(const CpuAttention& call, const AttentionSimd& simd)
 {
-    const auto rowsPerTile = tileRows(call, simd);
+    const PrefillSimd& prefill = prefillOf(call, simd);
+    const auto rowsPerTile = tileRows(call, prefill);
     const auto tilesPerHead = (call.numRows() + rowsPerTile - 1) / rowsPerTile;
     const auto heads = call.batch * call.numKvHeads;
     const auto numTiles = heads * tilesPerHead;
@@ -173,7 +200,7 @@ void attendPrefill(const CpuAttention& call, const AttentionSimd& simd)
             const auto head = i % heads;
             const auto firstRow = (tilesPerHead - 1 - i / heads) * rowsPerTile;
             const auto numRows = std::min(rowsPerTile, call.numRows() - firstRow);
-            attendTile(call, simd,
+            attendTile(call, simd, prefill,
                        {head / call.numKvHeads, head % call.numKvHeads, firstRow, numRows});
         }
     };

@@ -1,17 +1,15 @@
 #pragma once
 
-// The prefill block of AttentionSimd; included by attention_plain.cpp, attention_avx2.cpp and
+// PrefillSimd in float32; included by attention_plain.cpp, attention_avx2.cpp and
 // attention_avx512.cpp alone.
 //
 // Queries lie side by side in the lanes, so that keys and values are used in their own order (one
 // element broadcast at a time), and the softmax runs down columns without sums across lanes.
 
-#include "engine/kernels/attention/attention_lanes.h"
+#include "engine/kernels/attention/attention_scores_simd.h"
 
 namespace kvscope {
 namespace {
-
-constexpr int kPanel = 2 * kLanes;
 
 /// scores[k][0 .. kPanel) = keys[k] . the panel's queries. 12 sums, 2 queries and a key fill 16
 /// registers; the 32 of AVX-512 were left half empty, since 12 sums keep its units at work.
@@ -92,33 +90,6 @@ KVSCOPE_INLINE void forSixes(int count, Work work)
     }
 }
 
-void capScores(const PrefillBlock& block)
-{
-    const auto count = static_cast<std::int64_t>(block.numKeys) * block.numRows;
-    for (std::int64_t i = 0; i < count; i += kLanes)
-        store(block.scores + i, softCapped(load(block.scores + i), block.softCap));
-}
-
-/// Scores of keys a row must not see become -inf. Only blocks at the diagonal or a window's edge
-/// get here.
-void maskScores(const PrefillBlock& block)
-{
-    for (int row = 0; row < block.numRows; row += kLanes) {
-        IntLanes lo;
-        IntLanes hi;
-        for (int i = 0; i < kLanes; ++i) {
-            lo[i] = block.visible[row + i].lo;
-            hi[i] = block.visible[row + i].hi;
-        }
-        for (int k = 0; k < block.numKeys; ++k) {
-            float* scores = block.scores + static_cast<std::int64_t>(k) * block.numRows + row;
-            const IntLanes key = IntLanes{} + k;
-            const Lanes hidden = broadcast(-__builtin_inff());
-            store(scores, ((key >= lo) & (key < hi)) != 0 ? load(scores) : hidden);
-        }
-    }
-}
-
 /// Scores become weights exp(score - max); alpha[r] is what the row's earlier sums must be
 /// multiplied by.
 KVSCOPE_INLINE void softmaxColumns(const PrefillBlock& block, int row)
@@ -162,6 +133,11 @@ void prefillBlock(const PrefillBlock& block)
                              block.state.acc + row * block.state.accStride + d);
         });
     }
+}
+
+constexpr PrefillSimd floatPrefill()
+{
+    return {kPanel, 48, 96, prefillBlock};
 }
 
 void toFloat(KVRows rows, int numRows, std::int64_t headDim, float* out, std::int64_t outStride)

@@ -80,7 +80,23 @@ struct PrefillBlock
     const VisibleKeys* visible = nullptr; ///< [rows]; null: every row sees every key
     float* scores = nullptr;              ///< scratch [numKeys, rows]
     float* alpha = nullptr;               ///< scratch [rows]
+    float* scratch = nullptr;             ///< PrefillSimd::scratchFloats() of them
     SoftmaxState state;
+};
+
+/// Loops over blocks of many queries and keys.
+struct PrefillSimd
+{
+    int panel;     ///< query rows that lie side by side in PrefillBlock::q; accStride is a multiple
+    int blockKeys; ///< keys of a block, at most: with mostRows the scores, keys and values of a
+                   ///< block stay in the second cache
+    int mostRows;  ///< query rows of a block, a multiple of panel
+    void (*block)(const PrefillBlock& block);
+    /// Called once for a tile of queries, before its first block. Null: nothing to do.
+    void (*prepareQueries)(const PrefillBlock& block) = nullptr;
+    /// Working memory of a tile. Null: none.
+    std::int64_t (*scratchFloats)(int numRows, std::int64_t headDim,
+                                  std::int64_t accStride) = nullptr;
 };
 
 /// One instruction set's inner loops.
@@ -88,13 +104,13 @@ struct AttentionSimd
 {
     const char* name;
     int lanes; ///< floats in a vector
-    int panel; ///< query rows that lie side by side in PrefillBlock::q; accStride is a multiple of
-               ///< it there
     void (*decodeBlock)(const DecodeBlock& block);
-    void (*prefillBlock)(const PrefillBlock& block);
     /// out[i * outStride + d] = rows[i][d]; columns from headDim to outStride become 0.
     void (*toFloat)(KVRows rows, int numRows, std::int64_t headDim, float* out,
                     std::int64_t outStride);
+    PrefillSimd prefill;
+    /// Where keys and values are bfloat16 or of 8 bits: loops that round less. Null: none.
+    const PrefillSimd* roundedPrefill = nullptr;
 };
 
 /// Runs on every processor that the compiler aims at.
@@ -104,7 +120,8 @@ extern const AttentionSimd kAttentionAvx2;
 /// AVX-512 (InstructionSet::Avx512); only in builds for x86-64.
 extern const AttentionSimd kAttentionAvx512;
 
-/// The fastest that this processor can run.
+/// The fastest that this processor can run, with the loops of attention_integers.h where it has
+/// their instructions.
 const AttentionSimd& attentionSimd();
 
 } // namespace kvscope

@@ -3,10 +3,9 @@
 // The loops of panel_integers.h for vectors of 8 or 16 floats; included by panel_integers_avx2.cpp
 // and panel_integers_avx512.cpp alone.
 
-#include "engine/kernels/linear/linear_kernels.h"
+#include "engine/kernels/integer_groups.h"
 #include "engine/kernels/linear/panel_kernels.h"
 #include "engine/kernels/linear/transpose_eight.h"
-#include "engine/kernels/simd_lanes.h"
 
 namespace kvscope {
 namespace {
@@ -16,73 +15,11 @@ constexpr int kPanelWidth = 2 * kLanes;
 constexpr int kTileRows = kLanes == 16 ? 12 : 6;
 static_assert(kPanelWidth <= kMostPanelWidth && kTileRows <= kMostTileRows);
 
-constexpr int kGroup = 32; ///< columns that have a scale
-constexpr int kPairs = kGroup / 2;
-constexpr float kLargestWeight = 2032.0F;
-static_assert(kGroup * kLargestWeight * kLargestQuantized < 0x1p31F);
-
 // A pair of integers is moved as a float is. Of each group of columns a tile of x has the pairs of
 // each row, then the rows' scales; there is room for more (PanelKernels::prepareRows). A panel has
 // the first pair of each row of W, the second of each, and so on, then the rows' scales.
 constexpr std::int64_t kTileFloats = kGroup * kTileRows;
 constexpr std::int64_t kPanelFloats = (kPairs + 1) * kPanelWidth;
-
-KVSCOPE_INLINE std::int32_t largestOf(IntLanes lanes)
-{
-#if defined(__AVX512F__)
-    return _mm512_reduce_max_epi32(reinterpret_cast<__m512i>(lanes));
-#else
-    const auto eight = reinterpret_cast<__m256i>(lanes);
-    __m128i four = _mm_max_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
-    four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0x4e));
-    four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0xb1));
-    return _mm_cvtsi128_si32(four);
-#endif
-}
-
-/// Two vectors of floats as integers of 16 bits, rounded to nearest even, in order.
-KVSCOPE_INLINE void storeRounded(std::int16_t* to, Lanes first, Lanes second)
-{
-#if defined(__AVX512F__)
-    const __m256i rounded[] = {_mm512_cvtepi32_epi16(_mm512_cvtps_epi32(first)),
-                               _mm512_cvtepi32_epi16(_mm512_cvtps_epi32(second))};
-#else
-    const __m256i packed =
-        _mm256_packs_epi32(_mm256_cvtps_epi32(first), _mm256_cvtps_epi32(second));
-    const __m256i rounded = _mm256_permute4x64_epi64(packed, 0xd8); // packing works within halves
-#endif
-    __builtin_memcpy(to, &rounded, sizeof rounded);
-}
-
-/// Rounds a group to multiples of its scale, which is returned: QuantizeRow says what becomes of
-/// NaN, infinities and tiny numbers. \param count  columns that are there, others count as 0
-KVSCOPE_INLINE float roundGroup(const float* x, std::int64_t count, float most, std::int16_t* to)
-{
-    constexpr int kVectors = kGroup / kLanes;
-    Lanes in[kVectors];
-    IntLanes largest{};
-#pragma GCC unroll 4
-    for (int i = 0; i < kVectors; ++i) {
-        const std::int64_t left = count - i * kLanes;
-        in[i] = left > 0 ? loadUpTo(x + i * kLanes, left) : Lanes{};
-        // As integers, in whose order a NaN is the largest and is not lost.
-        const IntLanes magnitude = reinterpret_cast<IntLanes>(in[i]) & 0x7fffffff;
-        largest = magnitude > largest ? magnitude : largest;
-    }
-    const std::int32_t bits = largestOf(largest);
-    float magnitude;
-    __builtin_memcpy(&magnitude, &bits, sizeof bits);
-    constexpr std::int32_t kInfinityBits = 0x7f800000;
-    if (bits >= kInfinityBits || magnitude < kSmallestQuantizable) {
-        __builtin_memset(to, 0, kGroup * sizeof *to);
-        return bits >= kInfinityBits ? __builtin_nanf("") : 0.0F;
-    }
-    const Lanes inverse = broadcast(most / magnitude);
-#pragma GCC unroll 2
-    for (int i = 0; i < kVectors; i += 2)
-        storeRounded(to + i * kLanes, in[i] * inverse, in[i + 1] * inverse);
-    return magnitude / most;
-}
 
 void prepareIntegerRows(const float* x, int rows, std::int64_t cols, float* prepared)
 {
@@ -90,7 +27,7 @@ void prepareIntegerRows(const float* x, int rows, std::int64_t cols, float* prep
         for (int r = 0; r < rows; ++r) {
             std::int16_t rounded[kGroup];
             prepared[kPairs * kTileRows + r] =
-                roundGroup(x + r * cols + col, cols - col, kLargestQuantized, rounded);
+                roundGroup(x + r * cols + col, cols - col, kLargestLeft, rounded);
             __builtin_memcpy(prepared + kPairs * r, rounded, sizeof rounded);
         }
 }
@@ -102,38 +39,13 @@ void interleaveIntegers(const float* rows, std::int64_t depth, float* panel)
         float pairs[kPanelWidth * kPairs];
         for (int r = 0; r < kPanelWidth; ++r)
             panel[kPairs * kPanelWidth + r] = roundGroup(rows + r * depth + col, depth - col,
-                                                         kLargestWeight, rounded + r * kGroup);
+                                                         kLargestRight, rounded + r * kGroup);
         __builtin_memcpy(pairs, rounded, sizeof pairs);
         for (int r = 0; r < kPanelWidth; r += 8)
             for (int pair = 0; pair < kPairs; pair += 8)
                 transposeEight(pairs + r * kPairs + pair, kPairs, panel + pair * kPanelWidth + r,
                                kPanelWidth);
     }
-}
-
-/// sums + the products of both integers of each pair.
-KVSCOPE_INLINE IntLanes multiplyPairs(IntLanes sums, Lanes a, Lanes b)
-{
-#if defined(__AVX512F__)
-    return reinterpret_cast<IntLanes>(_mm512_dpwssd_epi32(reinterpret_cast<__m512i>(sums),
-                                                          reinterpret_cast<__m512i>(a),
-                                                          reinterpret_cast<__m512i>(b)));
-#else
-    return reinterpret_cast<IntLanes>(_mm256_dpwssd_avx_epi32(reinterpret_cast<__m256i>(sums),
-                                                              reinterpret_cast<__m256i>(a),
-                                                              reinterpret_cast<__m256i>(b)));
-#endif
-}
-
-/// a * b + c, rounded once whatever the compiler does with the loop around it, so that a row has
-/// the same bits among others and alone.
-KVSCOPE_INLINE Lanes multiplyAdd(Lanes a, Lanes b, Lanes c)
-{
-#if defined(__AVX512F__)
-    return _mm512_fmadd_ps(a, b, c);
-#else
-    return _mm256_fmadd_ps(a, b, c);
-#endif
 }
 
 /// One group of columns. \tparam Adds  to y, as PanelTile has it
@@ -162,8 +74,8 @@ KVSCOPE_INLINE void multiplyGroup(const float* x, const float* panel, float* y,
     for (int r = 0; r < Rows; ++r) {
         const Lanes scale = broadcast(x[kPairs * kTileRows + r]);
         float* row = y + r * yStride;
-        const Lanes a = __builtin_convertvector(sums[r][0], Lanes);
-        const Lanes b = __builtin_convertvector(sums[r][1], Lanes);
+        const Lanes a = toFloats(sums[r][0]);
+        const Lanes b = toFloats(sums[r][1]);
         if constexpr (Adds) {
             store(row, multiplyAdd(a, scale * firstScale, load(row)));
             store(row + kLanes, multiplyAdd(b, scale * secondScale, load(row + kLanes)));

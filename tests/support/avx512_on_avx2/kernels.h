@@ -11,6 +11,7 @@
 namespace kvscope {
 
 extern const AttentionSimd kAttentionAvx512OnAvx2;
+extern const PrefillSimd kIntegerPrefillAvx512OnAvx2;
 
 namespace avx512_on_avx2 {
 

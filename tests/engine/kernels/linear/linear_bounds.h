@@ -68,8 +68,8 @@ inline constexpr ProductError kQuantized{.perInput = 0.5 / 32767 * 1.01};
 /// their own product is left out. And the sum.
 inline constexpr ProductError kTakenApart{.perProduct = 0x1p-17 + 0x1p-17 + 0x1p-16 + kSummed};
 
-/// Those of panel_integers.h, which round weights to 1 / 2032 of a block's largest.
-inline constexpr ProductError kIntegers{.perInput = 0.5 / 32767 * 1.01,
-                                        .perWeight = 0.5 / 2032 * 1.01};
+/// Those of panel_integers.h, which round both.
+inline constexpr ProductError kIntegers{.perInput = 0.5 / 8256 * 1.01,
+                                        .perWeight = 0.5 / 8128 * 1.01};
 
 } // namespace kvscope

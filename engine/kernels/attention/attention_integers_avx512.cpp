@@ -1,0 +1,8 @@
+#include "engine/kernels/attention/attention_integers.h"
+#include "engine/kernels/attention/attention_integers_simd.h"
+
+namespace kvscope {
+
+constinit const PrefillSimd kIntegerPrefillAvx512 = integerPrefill();
+
+} // namespace kvscope
