@@ -259,7 +259,7 @@ void integerBlock(const PrefillBlock& block)
 
 constexpr PrefillSimd integerPrefill()
 {
-    return {kPanel, kBlockKeys, kMostRows, integerBlock, prepareQueries, integerScratch};
+    return {kPanel, kBlockKeys, kMostRows, kGroup, integerBlock, prepareQueries, integerScratch};
 }
 
 } // namespace

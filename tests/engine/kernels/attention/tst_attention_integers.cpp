@@ -148,6 +148,31 @@ private Q_SLOTS:
         }
     }
 
+    // How threads share out the rows, which makes tiles of other sizes, changes no bit.
+    void tilesDoNotChangeARow_data() { addSimds(); }
+    void tilesDoNotChangeARow()
+    {
+        QFETCH(QByteArray, name);
+        std::mt19937 random(10);
+        for (const std::int64_t window : {0, 50}) {
+            const Case given = makeCase({.numTokens = 200,
+                                         .numKeys = 333,
+                                         .numKvHeads = 2,
+                                         .group = 5,
+                                         .headDim = 64,
+                                         .window = window,
+                                         .dtype = at::kBFloat16,
+                                         .numSegments = 2},
+                                        random);
+            at::set_num_threads(1);
+            const at::Tensor one = byIntegers(given, kSimds.at(name));
+            for (const int threads : {2, 7}) {
+                at::set_num_threads(threads);
+                QVERIFY(at::equal(byIntegers(given, kSimds.at(name)), one));
+            }
+        }
+    }
+
     // Who asks for finer keys and values gets float32 products.
     void finerCachesAreNotRounded()
     {
