@@ -74,8 +74,28 @@ KVSCOPE_INLINE void storeShorts(std::int16_t* to, IntLanes first, IntLanes secon
     __builtin_memcpy(to, &shorts, sizeof shorts);
 }
 
-/// Rounds a group that lies in a row to multiples of its scale, which is returned: NaN where a
-/// number is no finite one, 0 where all are tiny; the integers are 0 then.
+/// Of numbers that become integers of at most `most`: NaN where one is no finite one, 0 where all
+/// are tiny. The inverse is 0 in both cases.
+struct RowScale
+{
+    float scale = 0.0F;
+    float inverse = 0.0F;
+
+    /// \param largest  magnitudeBits() of the largest
+    KVSCOPE_INLINE RowScale(std::int32_t largest, float most)
+    {
+        float magnitude;
+        __builtin_memcpy(&magnitude, &largest, sizeof largest);
+        if (largest >= kInfinityBits) {
+            scale = __builtin_nanf("");
+        } else if (magnitude >= kSmallestLargest) {
+            scale = magnitude / most;
+            inverse = most / magnitude;
+        }
+    }
+};
+
+/// Rounds a group that lies in a row. \returns its scale
 /// \param count  numbers that are there, others count as 0
 KVSCOPE_INLINE float roundGroup(const float* x, std::int64_t count, float most, std::int16_t* to)
 {
@@ -88,25 +108,19 @@ KVSCOPE_INLINE float roundGroup(const float* x, std::int64_t count, float most, 
         in[i] = left > 0 ? loadUpTo(x + i * kLanes, left) : Lanes{};
         largest = largerBits(magnitudeBits(in[i]), largest);
     }
-    const std::int32_t bits = largestOf(largest);
-    float magnitude;
-    __builtin_memcpy(&magnitude, &bits, sizeof bits);
-    if (bits >= kInfinityBits || magnitude < kSmallestLargest) {
-        __builtin_memset(to, 0, kGroup * sizeof *to);
-        return bits >= kInfinityBits ? __builtin_nanf("") : 0.0F;
-    }
-    const Lanes inverse = broadcast(most / magnitude);
+    const RowScale scale(largestOf(largest), most);
+    const Lanes inverse = broadcast(scale.inverse);
 #pragma GCC unroll 2
     for (int i = 0; i < kVectors; i += 2)
         storeShorts(to + i * kLanes, rounded(in[i] * inverse), rounded(in[i + 1] * inverse));
-    return magnitude / most;
+    return scale.scale;
 }
 
-/// The same for groups that lie in columns, one in each lane.
+/// RowScale of groups that lie in columns, one in each lane.
 struct ColumnScales
 {
     Lanes scale;
-    Lanes inverse; ///< where the scale is NaN, 0
+    Lanes inverse;
 
     /// \param largest  magnitudeBits() of each column's largest
     KVSCOPE_INLINE ColumnScales(IntLanes largest, float most)

@@ -34,7 +34,8 @@ struct IntegerParts
         , keyScales(keys + groups * kPairs * kBlockKeys)
         , values(keyScales + groups * kBlockKeys)
         , valueScales(values + kBlockKeys / 2 * block.state.accStride)
-        , weights(valueScales + kBlockKeys / kGroup * block.state.accStride)
+        , weights(valueScales + kBlockKeys)
+        , weightScales(weights + kBlockKeys / 2 * block.numRows)
     {
     }
 
@@ -43,15 +44,16 @@ struct IntegerParts
     float* keys;        ///< [kBlockKeys, groups, kPairs]
     float* keyScales;   ///< [kBlockKeys, groups]
     float* values;      ///< [kBlockKeys / 2, accStride]
-    float* valueScales; ///< [kBlockKeys / kGroup, accStride]
+    float* valueScales; ///< [kBlockKeys]
     float* weights;     ///< [kBlockKeys / 2, rows]
+    float* weightScales; ///< [kBlockKeys / kGroup, rows]
 };
 
 std::int64_t integerScratch(int numRows, std::int64_t headDim, std::int64_t accStride)
 {
     const std::int64_t groups = groupsOf(headDim);
-    return groups * (kPairs + 1) * (numRows + kBlockKeys) +
-           (kBlockKeys / 2 + kBlockKeys / kGroup) * accStride + kBlockKeys / 2 * numRows;
+    return groups * (kPairs + 1) * (numRows + kBlockKeys) + kBlockKeys / 2 * accStride +
+           kBlockKeys + (kBlockKeys / 2 + kBlockKeys / kGroup) * numRows;
 }
 
 /// A group of queries, one in each lane. \param count  numbers that are there
@@ -93,26 +95,29 @@ void roundKeys(const PrefillBlock& block, const IntegerParts& parts)
         }
 }
 
-/// Scales are those of values times those of weights.
+/// Of each position by itself: no other, which a row may not see, changes its integers.
 void roundValues(const PrefillBlock& block, const IntegerParts& parts)
 {
     const std::int64_t stride = block.state.accStride;
-    for (std::int64_t d = 0; d < stride; d += kLanes)
-        for (int first = 0; first < block.numKeys; first += kGroup) {
-            const int end = block.numKeys < first + kGroup ? block.numKeys : first + kGroup;
-            const auto value = [&](int k) {
-                return k < end ? load(block.values + k * block.valueStride + d) : Lanes{};
-            };
-            IntLanes largest{};
-            for (int k = first; k < end; ++k)
-                largest = largerBits(magnitudeBits(value(k)), largest);
-            const ColumnScales scales(largest, kLargestRight);
-            for (int k = first; k < end; k += 2)
-                store(parts.values + k / 2 * stride + d,
-                      pairOf(value(k) * scales.inverse, value(k + 1) * scales.inverse));
-            store(parts.valueScales + first / kGroup * stride + d,
-                  scales.scale * (1.0F / kLargestLeft));
-        }
+    float inverses[kBlockKeys];
+    for (int k = 0; k < block.numKeys; ++k) {
+        IntLanes largest{};
+        for (std::int64_t d = 0; d < stride; d += kLanes)
+            largest =
+                largerBits(magnitudeBits(load(block.values + k * block.valueStride + d)), largest);
+        const RowScale scale(largestOf(largest), kLargestRight);
+        parts.valueScales[k] = scale.scale;
+        inverses[k] = scale.inverse;
+    }
+    for (int k = 0; k < block.numKeys; k += 2) {
+        const float* values = block.values + k * block.valueStride;
+        const bool hasSecond = k + 1 < block.numKeys;
+        for (std::int64_t d = 0; d < stride; d += kLanes)
+            store(parts.values + k / 2 * stride + d,
+                  pairOf(load(values + d) * inverses[k],
+                         hasSecond ? load(values + block.valueStride + d) * inverses[k + 1]
+                                   : Lanes{}));
+    }
 }
 
 /// scores[k][0 .. kPanel) = keys[k] . the panel's queries.
@@ -151,23 +156,36 @@ KVSCOPE_INLINE void scoreIntegers(const PrefillBlock& block, const IntegerParts&
     }
 }
 
-/// As softmaxColumns(), but weights become pairs of neighbouring keys'.
+/// As softmaxColumns(), but weights are multiplied by their values' scales, rounded by the largest
+/// of a group, and become pairs of neighbouring keys'. What a row does not see weighs 0, so it
+/// changes nothing.
 KVSCOPE_INLINE void softmaxToPairs(const PrefillBlock& block, const IntegerParts& parts, int row)
 {
-    const float* scores = block.scores + row;
+    float* scores = block.scores + row;
     const std::int64_t stride = block.numRows;
     const Lanes oldMax = load(block.state.max + row);
     Lanes max = oldMax;
     for (int k = 0; k < block.numKeys; ++k)
         max = larger(load(scores + k * stride), max);
     Lanes sum = {};
-    for (int k = 0; k < block.numKeys; k += 2) {
-        const Lanes first = expOf(load(scores + k * stride) - max);
-        const Lanes second =
-            k + 1 < block.numKeys ? expOf(load(scores + (k + 1) * stride) - max) : Lanes{};
-        sum += first + second;
-        store(parts.weights + k / 2 * stride + row,
-              pairOf(first * kLargestLeft, second * kLargestLeft));
+    for (int first = 0; first < block.numKeys; first += kGroup) {
+        const int end = block.numKeys < first + kGroup ? block.numKeys : first + kGroup;
+        IntLanes largest{};
+        for (int k = first; k < end; ++k) {
+            const Lanes weight = expOf(load(scores + k * stride) - max);
+            sum += weight;
+            const Lanes scaled = weight == 0.0F ? weight : weight * parts.valueScales[k];
+            store(scores + k * stride, scaled);
+            largest = largerBits(magnitudeBits(scaled), largest);
+        }
+        const ColumnScales scales(largest, kLargestLeft);
+        for (int k = first; k < end; k += 2) {
+            const Lanes second =
+                k + 1 < end ? load(scores + (k + 1) * stride) * scales.inverse : Lanes{};
+            store(parts.weights + k / 2 * stride + row,
+                  pairOf(load(scores + k * stride) * scales.inverse, second));
+        }
+        store(parts.weightScales + first / kGroup * stride + row, scales.scale);
     }
     const Lanes alpha = expOf(oldMax - max);
     store(block.alpha + row, alpha);
@@ -201,15 +219,14 @@ KVSCOPE_INLINE void addIntegers(const PrefillBlock& block, const IntegerParts& p
                 sums[r][1] = multiplyPairs(sums[r][1], weight, v1);
             }
         }
-        const float* scales = parts.valueScales + first / kGroup * stride + d;
-        const Lanes s0 = load(scales);
-        const Lanes s1 = load(scales + kLanes);
+        const float* scales = parts.weightScales + first / kGroup * block.numRows + row;
 #pragma GCC unroll 12
         for (int r = 0; r < Rows; ++r) {
             float* to = acc + r * stride;
+            const Lanes scale = broadcast(scales[r]);
             const Lanes alpha = broadcast(first > 0 ? 1.0F : block.alpha[row + r]);
-            store(to, multiplyAdd(toFloats(sums[r][0]), s0, load(to) * alpha));
-            store(to + kLanes, multiplyAdd(toFloats(sums[r][1]), s1, load(to + kLanes) * alpha));
+            store(to, multiplyAdd(toFloats(sums[r][0]), scale, load(to) * alpha));
+            store(to + kLanes, multiplyAdd(toFloats(sums[r][1]), scale, load(to + kLanes) * alpha));
         }
     }
 }
@@ -249,9 +266,9 @@ void integerBlock(const PrefillBlock& block)
         capScores(block);
     if (block.visible != nullptr)
         maskScores(block);
+    roundValues(block, parts);
     for (int row = 0; row < block.numRows; row += kLanes)
         softmaxToPairs(block, parts, row);
-    roundValues(block, parts);
     for (std::int64_t d = 0; d < block.state.accStride; d += kPanel)
         forTiles(block.numRows,
                  [&]<int Rows>(int row) { addIntegers<Rows>(block, parts, row, d); });
@@ -259,7 +276,7 @@ void integerBlock(const PrefillBlock& block)
 
 constexpr PrefillSimd integerPrefill()
 {
-    return {kPanel, kBlockKeys, kMostRows, kGroup, integerBlock, prepareQueries, integerScratch};
+    return {kPanel, kBlockKeys, kMostRows, true, integerBlock, prepareQueries, integerScratch};
 }
 
 } // namespace

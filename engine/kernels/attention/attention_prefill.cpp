@@ -123,32 +123,20 @@ const PrefillSimd& prefillOf(const CpuAttention& call, const AttentionSimd& simd
     return simd.roundedPrefill != nullptr && isRounded(call) ? *simd.roundedPrefill : simd.prefill;
 }
 
-/// Positions that a tile's rows see.
-struct KeyRange
+/// The first position that a tile reads. Where loops round it is the beginning of a block, counted
+/// from a piece's first position, so that what a row gets does not depend on the rows that happen
+/// to share its tile.
+std::int64_t firstKey(const CpuAttention& call, const Tile& tile, const PrefillSimd& simd)
 {
-    std::int64_t begin;
-    std::int64_t end;
-};
-
-/// From the beginning of a block and to the end of a group, counted from a piece's first position,
-/// as far as there are keys: where keys are rounded together, what a row gets does not depend on
-/// the rows that happen to share its tile.
-KeyRange visibleKeys(const CpuAttention& call, const Tile& tile, const PrefillSimd& simd)
-{
-    const auto first = call.visibleBegin(tile.firstRow);
-    const auto last = call.position(tile.firstRow + tile.numRows - 1);
-    KeyRange range{first, last + 1};
-    if (simd.keyGroup == 1)
-        return range;
+    const auto visible = call.visibleBegin(tile.firstRow);
+    if (!simd.isRounding)
+        return visible;
     for (std::size_t i = 0; i < call.numPieces; ++i) {
         const auto start = call.pieces[i].firstPosition;
-        const auto end = start + call.pieces[i].length;
-        if (first >= start && first < end)
-            range.begin = start + (first - start) / simd.blockKeys * simd.blockKeys;
-        if (last >= start && last < end)
-            range.end = std::min(end, start + roundUp(last + 1 - start, simd.keyGroup));
+        if (visible >= start && visible < start + call.pieces[i].length)
+            return start + (visible - start) / simd.blockKeys * simd.blockKeys;
     }
-    return range;
+    return visible;
 }
 
 void attendTile(const CpuAttention& call, const AttentionSimd& simd, const PrefillSimd& prefill,
@@ -176,8 +164,8 @@ void attendTile(const CpuAttention& call, const AttentionSimd& simd, const Prefi
 
     // Rows that only pad the last panel see no key, which leaves them as they are.
     std::array<VisibleKeys, kMostTileRows> visible{};
-    const KeyRange seen = visibleKeys(call, tile, prefill);
-    call.forBlocks(seen.begin, seen.end, prefill.blockKeys,
+    const auto end = call.position(tile.firstRow + tile.numRows - 1) + 1;
+    call.forBlocks(firstKey(call, tile, prefill), end, prefill.blockKeys,
                    [&](const KVPiece& piece, std::int64_t from, std::int64_t to) {
                        const auto skipped = from - piece.firstPosition;
                        block.numKeys = static_cast<int>(to - from);

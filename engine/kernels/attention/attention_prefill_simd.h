@@ -137,7 +137,7 @@ void prefillBlock(const PrefillBlock& block)
 
 constexpr PrefillSimd floatPrefill()
 {
-    return {kPanel, 48, 96, 1, prefillBlock};
+    return {kPanel, 48, 96, false, prefillBlock};
 }
 
 void toFloat(KVRows rows, int numRows, std::int64_t headDim, float* out, std::int64_t outStride)

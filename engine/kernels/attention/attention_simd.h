@@ -91,7 +91,7 @@ struct PrefillSimd
     int blockKeys; ///< keys of a block, at most: with mostRows the scores, keys and values of a
                    ///< block stay in the second cache
     int mostRows;  ///< query rows of a block, a multiple of panel
-    int keyGroup;  ///< keys that are rounded together, of which blockKeys is a multiple; 1: none
+    bool isRounding; ///< by a row's largest weight so far, which depends on where blocks begin
     void (*block)(const PrefillBlock& block);
     /// Called once for a tile of queries, before its first block. Null: nothing to do.
     void (*prepareQueries)(const PrefillBlock& block) = nullptr;
