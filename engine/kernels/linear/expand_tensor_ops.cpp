@@ -5,9 +5,12 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/bitwise_right_shift.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/take.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
+
+#include <algorithm>
 
 namespace kvscope {
 
@@ -235,19 +238,36 @@ BlockParts partsOf(StorageType type, const at::Tensor& blocks)
     }
 }
 
-} // namespace
-
-at::Tensor expandTensorOps(const WeightMatrix& weight, at::ScalarType dtype)
+/// \param rows  [R, bytes] of a weight in blocks
+at::Tensor expandRows(const at::Tensor& rows, const WeightMatrix& weight, at::ScalarType dtype)
 {
-    if (!isQuantized(weight.type))
-        return weight.data.to(dtype);
     const std::int64_t numBlocks = weight.cols / blockElements(weight.type);
-    const at::Tensor blocks = weight.data.view({weight.rows, numBlocks, blockBytes(weight.type)});
+    const at::Tensor blocks = rows.view({rows.size(0), numBlocks, blockBytes(weight.type)});
     const BlockParts parts = partsOf(weight.type, blocks);
     at::Tensor values = parts.integers * parts.scales;
     if (parts.offsets.defined())
         values += parts.offsets;
-    return values.view({weight.rows, weight.cols}).to(dtype);
+    return values.view({rows.size(0), weight.cols}).to(dtype);
+}
+
+} // namespace
+
+at::Tensor expandTensorOps(const WeightMatrix& weight, at::ScalarType dtype,
+                           std::int64_t mostAtOnce)
+{
+    if (!isQuantized(weight.type))
+        return weight.data.to(dtype);
+    const std::int64_t rowsAtOnce = std::max<std::int64_t>(1, mostAtOnce / weight.cols);
+    if (weight.rows <= rowsAtOnce)
+        return expandRows(weight.data, weight, dtype);
+    const at::Tensor all =
+        at::empty({weight.rows, weight.cols}, weight.data.options().dtype(dtype));
+    for (std::int64_t first = 0; first < weight.rows; first += rowsAtOnce) {
+        const std::int64_t count = std::min(rowsAtOnce, weight.rows - first);
+        all.narrow(0, first, count)
+            .copy_(expandRows(weight.data.narrow(0, first, count), weight, dtype));
+    }
+    return all;
 }
 
 } // namespace kvscope

@@ -52,7 +52,9 @@ const PanelKernels* kernelsForManyRows(StorageType type, Precision precision);
 at::Tensor linearTensorOps(const at::Tensor& x, const WeightMatrix& weight, at::ScalarType result);
 
 /// The whole weight [out, in] in `dtype` through tensor operations, on the weight's device.
-at::Tensor expandTensorOps(const WeightMatrix& weight, at::ScalarType dtype);
+/// \param mostAtOnce  elements, of which each takes up to some 20 bytes meanwhile
+at::Tensor expandTensorOps(const WeightMatrix& weight, at::ScalarType dtype,
+                           std::int64_t mostAtOnce = 1 << 24);
 
 /// The loops for one storage type. `instructions` must be available here.
 FormatKernels formatKernels(StorageType type, InstructionSet instructions);

@@ -203,6 +203,8 @@ private Q_SLOTS:
         const std::int64_t cols = wholeBlocks(storage, 96);
         const auto weight = randomWeight(storage, 37, cols);
         QVERIFY(at::equal(expandTensorOps(weight, at::kFloat), expand(weight)));
+        QVERIFY(at::equal(expandTensorOps(weight, at::kFloat, 10 * cols), expand(weight)));
+        QVERIFY(at::equal(expandTensorOps(weight, at::kFloat, 1), expand(weight)));
         QCOMPARE(expandTensorOps(weight, at::kBFloat16).scalar_type(), at::kBFloat16);
         const at::Tensor x = at::randn({5, cols});
         const QString difference = compareTensors(linearTensorOps(x, weight, at::kFloat),
