@@ -116,6 +116,7 @@ at::Tensor Decoder::Impl::attend(const at::Tensor& x, std::int64_t layer,
     settings.window = shape.kind == LayerKind::Windowed ? shape.window : 0;
     settings.softCap = c.attentionSoftCap;
     settings.sinks = w.sink;
+    settings.isExact = multiplying.precision == Precision::Exact;
     // Of one token after the other; a longer chunk reads the cache a block at a time.
     settings.isStreamed = device.is_cpu() && cache != nullptr && T == 1 &&
                           stepSettings.streamsCache(cache->liveBytes());

@@ -15,6 +15,8 @@ struct AttentionSettings
     double softCap = 0.0;    ///< scores become cap * tanh(score / cap); 0: no cap
     at::Tensor sinks; ///< [H] float32, already clamped: one more softmax column with zero value per
                       ///< head; undefined: none
+    bool isExact = false; ///< products in float32 whatever the cache is of; otherwise many queries
+                          ///< may be rounded beside keys and values that are (attention_integers.h)
     bool isStreamed = false; ///< whether more is read from one decode step to the next than the
                              ///< last cache holds: keys and values then pass it by, in shorter
                              ///< blocks, whose sums round otherwise; few queries on the CPU alone
@@ -30,7 +32,7 @@ struct AttentionSettings
 ///
 /// CPU: tiles of keys, float32 sums and no score matrix kept; heads, query blocks and (for few
 /// queries) parts of the cache go to different threads and are merged by log-sum-exp; keys outside
-/// a window are not read. CUDA, after ensureCudaBackend(): one token goes to the kernel of
+/// a window count for nothing. CUDA, after ensureCudaBackend(): one token goes to the kernel of
 /// decode_attention_launch.h, longer chunks of float16 and bfloat16 to LibTorch's flash attention
 /// (attention_flash.h, not run on a GPU so far); float32, which is the exact path, soft caps and
 /// other head sizes go through plain operations in blocks of queries.

@@ -113,6 +113,7 @@ CpuAttention cpuAttention(const float* q, float* out, at::IntArrayRef shape, con
     call.scale = static_cast<float>(settings.scale);
     call.softCap = static_cast<float>(settings.softCap);
     call.window = settings.window;
+    call.isExact = settings.isExact;
     call.isStreamed = settings.isStreamed;
     call.firstQueryPosition = firstQueryPosition;
     call.numPieces = view.numSegments;

@@ -44,7 +44,8 @@ struct CpuAttention
     float softCap = 0.0F; ///< 0: none
     std::int64_t window = 0;
     std::int64_t firstQueryPosition = 0;
-    bool isStreamed = false;   ///< AttentionSettings
+    bool isExact = false;      ///< AttentionSettings
+    bool isStreamed = false;   ///< likewise
     std::int64_t numParts = 0; ///< of the key range in attendDecode; 0: decodeParts()
     std::array<KVPiece, 3> pieces;
     std::size_t numPieces = 0;

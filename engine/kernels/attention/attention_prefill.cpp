@@ -120,7 +120,8 @@ bool isRounded(const CpuAttention& call)
 
 const PrefillSimd& prefillOf(const CpuAttention& call, const AttentionSimd& simd)
 {
-    return simd.roundedPrefill != nullptr && isRounded(call) ? *simd.roundedPrefill : simd.prefill;
+    const bool rounds = simd.roundedPrefill != nullptr && !call.isExact && isRounded(call);
+    return rounds ? *simd.roundedPrefill : simd.prefill;
 }
 
 /// The first position that a tile reads. Where loops round it is the beginning of a block, counted

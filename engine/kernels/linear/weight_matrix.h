@@ -26,9 +26,9 @@ struct WeightMatrix
 enum class Precision {
     Exact, ///< float32 inputs, weights expanded to float32: agrees with float32 arithmetic to
            ///< rounding
-    Fast,  ///< 16 bits of what is multiplied, sums in float32: block formats multiply with inputs
-           ///< rounded to 16-bit integers per block of 32, and AMX takes both sides of large
-          ///< products apart into two bfloat16 (panel_amx.h)
+    Fast,  ///< 14 to 16 bits of what is multiplied, sums in float32: block formats multiply with
+           ///< inputs rounded to 16-bit integers per block of 32; of large products VNNI takes both
+           ///< sides as integers of 14 bits (panel_integers.h), AMX as two bfloat16 (panel_amx.h)
 };
 
 } // namespace kvscope

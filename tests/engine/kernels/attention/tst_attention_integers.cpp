@@ -198,13 +198,14 @@ private Q_SLOTS:
         }
     }
 
-    // Who asks for finer keys and values gets float32 products.
-    void finerCachesAreNotRounded()
+    // Who asks for finer keys and values, or for it, gets float32 products.
+    void whatIsToBeExactIsNotRounded()
     {
         std::mt19937 random(7);
-        for (const auto dtype : {at::kFloat, at::kHalf}) {
-            const Case given =
+        for (const auto dtype : {at::kFloat, at::kHalf, at::kBFloat16}) {
+            Case given =
                 makeCase({.numTokens = 40, .numKeys = 100, .headDim = 64, .dtype = dtype}, random);
+            given.settings.isExact = dtype == at::kBFloat16;
             for (const auto& [name, simd] : kSimds)
                 QVERIFY(at::equal(byIntegers(given, simd),
                                   byIntegers(given, attentionSimd(bestInstructionSet()))));
