@@ -1,7 +1,7 @@
 #include "app/render.h"
 
-#include "engine/base/errors.h"
 #include "engine/base/units.h"
+#include "engine/lab/failure_text.h"
 #include "engine/lab/report_card_html.h"
 #include "engine/lab/report_card_json.h"
 #include "engine/lab/report_json.h"
@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -220,8 +221,8 @@ int renderFile(const QString& json, const QStringList& pictures, std::ostream& e
         if (!error)
             return 0;
         err << "error: " << error->toStdString() << '\n';
-    } catch (const EngineError& error) {
-        err << "error: " << error.what() << '\n';
+    } catch (const std::exception&) { // memory that ran out among them: the file is anybody's
+        err << "error: " << failureFromCurrentException().message << '\n';
     }
     return 1;
 }

@@ -43,7 +43,7 @@ struct EffectiveLength
     /// Whether there is a line to pass: a share of a short-prompt score of 0 is none, and then no
     /// length passes or fails.
     bool hasLine() const { return threshold > 0.0; }
-    bool isDecided() const { return hasLine() && tokens == mostTokens; }
+    bool isDecided() const { return hasLine() && !lengths.empty() && tokens == mostTokens; }
 };
 
 } // namespace kvscope

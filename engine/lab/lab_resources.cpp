@@ -1,11 +1,13 @@
 #include "engine/lab/lab_resources.h"
 
+#include "engine/base/ascii.h"
 #include "engine/base/errors.h"
 #include "engine/base/resource_folder.h"
 #include "engine/base/utf8.h"
 #include "engine/checkpoint/strict_json.h"
 #include "engine/lab/number_match.h"
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -109,6 +111,16 @@ private:
     std::set<std::string> m_answers;
 };
 
+/// Where the text may be cut at `most` bytes or before: behind a word, before white space; its
+/// whole size where no such place is near.
+std::size_t endBefore(std::string_view text, std::size_t most)
+{
+    for (std::size_t end = most; most < text.size() && end > most / 2; --end)
+        if (isAsciiSpace(text[end]) && !isAsciiSpace(text[end - 1]))
+            return end;
+    return text.size();
+}
+
 } // namespace
 
 NeedleMaterial readNeedleMaterial(const std::filesystem::path& file)
@@ -130,6 +142,24 @@ std::string readBuiltInText()
         throw ArgumentError(path.string() + ": is not UTF-8 text (byte " + std::to_string(*bad) +
                             ").");
     return text.str();
+}
+
+std::vector<TokenId> firstIds(const Tokenizer& tokenizer, std::string_view text, std::int64_t count,
+                              ControlTokens control)
+{
+    constexpr std::size_t kMargin = 256;      // tokens that see the cut, and many that do not
+    constexpr std::size_t kBytesPerToken = 6; // of prose 4 to 5; where it is not enough, twice that
+    constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
+    const auto wanted = static_cast<std::size_t>(std::clamp<std::int64_t>(count, 0, kMostTokens));
+    std::vector<TokenId> ids;
+    for (std::size_t most = (wanted + kMargin) * kBytesPerToken;; most *= 2) {
+        const std::size_t end = endBefore(text, most);
+        ids = tokenizer.encode(text.substr(0, end), control);
+        if (end == text.size() || ids.size() >= wanted + kMargin)
+            break;
+    }
+    ids.resize(std::min(ids.size(), wanted));
+    return ids;
 }
 
 } // namespace kvscope

@@ -120,6 +120,7 @@ private:
             context.reset(); // the old one's memory goes first
             context.emplace(m_decoder.makeCache());
             row.runs.push_back(timeFirstToken(*context, tokens, chunkTokens));
+            m_timedSeconds += row.runs.back().seconds;
             if (m_observer.stepped)
                 m_observer.stepped(context->cache());
             if (m_observer.prefilled)
@@ -156,11 +157,13 @@ private:
 
     void runDecode(Context& context)
     {
+        const LoadWatch watch;
         const auto row =
             timeDecodeSteps(m_decoder, context.cache(),
                             {m_options.decodeSteps, context.plannedLength(),
                              m_report.bandwidthBytesPerSecond, [this] { return anyId(); }},
                             m_stop);
+        m_timedSeconds += watch.seconds();
         if (!row)
             return; // the prompt left no positions to decode at
         m_report.decode.push_back(*row);
@@ -168,7 +171,8 @@ private:
             m_observer.decodeDone(*row);
     }
 
-    /// By the FLOPs of the lengths to come at the pace of those done.
+    /// By the FLOPs of the lengths to come at the pace of those done. What observers did between
+    /// runs is not in it: it may be a pause, or a chat.
     double secondsLeft(std::size_t numDone) const
     {
         double done = 0.0;
@@ -177,7 +181,7 @@ private:
             if (skipReason(m_options.lengths[i], m_options.chunkTokens, nullptr).empty())
                 (i < numDone ? done : left) +=
                     prefillFlops(m_decoder.config(), m_options.lengths[i]).total();
-        return done > 0.0 ? m_sinceStart.seconds() * left / done : 0.0;
+        return done > 0.0 ? m_timedSeconds * left / done : 0.0;
     }
 
     void sumUp()
@@ -203,7 +207,7 @@ private:
     std::stop_token m_stop;
     int m_threads;
     std::mt19937_64 m_random;
-    LoadWatch m_sinceStart;
+    double m_timedSeconds = 0.0; ///< of prefills and decode steps
     LatencyReport m_report;
 };
 

@@ -30,6 +30,7 @@ struct LatencyObserver
     std::function<void(const FirstTokenRow&)> rowDone;    ///< run or skipped
     std::function<void(const DecodeStepRow&)> decodeDone; ///< all steps at a length
     std::function<void(double secondsLeft)> estimated; ///< after each length, by the FLOPs to come
+                                                       ///< at the pace of the runs
     std::function<void(const MixedKVCache&)> stepped;  ///< between timed runs: the cache changed
 };
 

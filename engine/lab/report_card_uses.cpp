@@ -96,8 +96,17 @@ void addNeedleNotes(CardResult& result, const SweepReport& needle)
         if (!column.skipReason.empty())
             result.notes.push_back(
                 {"Not run", formatCount(column.tokens) + " tokens: " + column.skipReason + "."});
+        else if (column.isUnfinished)
+            result.notes.push_back({"Not measured", formatCount(column.tokens) +
+                                                        " tokens: the search ended before every "
+                                                        "depth was asked."});
     if (needle.isLeaking)
         result.notes.push_back({"Leak", "The answer is in the prompt: this search says nothing."});
+    if (needle.absolute.lengths.empty()) {
+        result.notes.push_back(
+            {"Effective length", "Not measured: no length was asked at every depth."});
+        return;
+    }
     result.notes.push_back(
         {"Effective length", effectiveText(needle.absolute) + " by the absolute line (" +
                                  percent(needle.absolute.threshold) + "), " +

@@ -76,6 +76,8 @@ SweepColumn columnFrom(const RecordJson& json, std::size_t numDepths)
     column.isBeyondTrained = strictFlag(json, "beyond_trained");
     if (const RecordJson& reason = strictAt(json, "skip_reason"); !reason.is_null())
         column.skipReason = strictText(json, "skip_reason", kMostText);
+    if (json.contains("unfinished")) // not in version 0.1's, whose ends of records were finished
+        column.isUnfinished = strictFlag(json, "unfinished");
     column.cells = cellsFrom(json, "cells", numDepths);
     column.control = cellFrom(strictAt(json, "control"));
     column.pooled = cellFrom(strictAt(json, "pooled"));

@@ -17,15 +17,12 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <functional>
 #include <set>
 
 namespace kvscope {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kQuickTokens = 2048;
 constexpr std::int64_t kTokensWhereNothingIsStated = 4096;
@@ -125,10 +122,7 @@ private:
         if (m_evidence.peaks)
             if (const PeakRow* row = refusedRow(*m_evidence.peaks, tokens()))
                 throw MemoryError("not tried, as a prefill " + row->skipReason);
-        std::vector<TokenId> ids = m_tokenizer->encode(readBuiltInText(), ControlTokens::Literal);
-        ids.resize(
-            static_cast<std::size_t>(std::min(tokens(), static_cast<std::int64_t>(ids.size()))));
-        return ids;
+        return firstIds(*m_tokenizer, readBuiltInText(), tokens(), ControlTokens::Literal);
     }
 
     PeakReport peaks()
@@ -164,16 +158,19 @@ private:
         options.contextLimit = m_options.contextLimit;
         LatencyObserver observer;
         double left = 0.0;
-        const Clock::time_point start = Clock::now();
-        const auto tellTime = [&] {
-            const double gone = std::chrono::duration<double>(Clock::now() - start).count();
-            tellShare(left > 0.0 ? gone / (gone + left) : 0.0);
-        };
+        double gone = 0.0; // of runs alone: what watches may pause between them
+        const auto tellTime = [&] { tellShare(left > 0.0 ? gone / (gone + left) : 0.0); };
         observer.estimated = [&](double seconds) {
             left = seconds;
             tellTime();
         };
-        observer.prefilled = [&](std::int64_t, std::int64_t, const TimedRun&) { tellTime(); };
+        observer.prefilled = [&](std::int64_t, std::int64_t, const TimedRun& run) {
+            gone += run.seconds;
+            tellTime();
+        };
+        observer.decodeDone = [&](const DecodeStepRow& row) {
+            gone += row.medianSeconds * static_cast<double>(row.numSteps);
+        };
         observer.stepped = m_observer.stepped;
         observer.rowDone = [this](const FirstTokenRow& row) {
             tell(formatCount(row.tokens) + " tokens" +

@@ -74,7 +74,8 @@ ChatPrompter sweepPrompter(const Tokenizer& tokenizer, const TokenizerSource& so
     return {tokenizer, ChatTemplate(""), hasBegin ? source.beginToken : std::nullopt};
 }
 
-Sweep::Sweep(SweepModel model, std::unique_ptr<const SweepTask> task, SweepRequest request)
+Sweep::Sweep(SweepModel model, std::unique_ptr<const SweepTask> task, SweepRequest request,
+             const std::stop_token& stop)
     : m_decoder(model.decoder)
     , m_request(settled(std::move(request)))
     , m_task(std::move(task))
@@ -88,31 +89,55 @@ Sweep::Sweep(SweepModel model, std::unique_ptr<const SweepTask> task, SweepReque
 {
     // The oracle's prompts are the shortest that hold question, template and statement.
     for (std::int64_t item = 0; item < m_request.numItems; ++item)
-        m_prompter->prompt({TrialRole::Oracle, 0, 0.0, item, 0});
+        m_prompter->prompt({TrialRole::Oracle, 0, 0.0, item, 0}, stop);
     for (const std::int64_t length : m_request.lengths)
-        m_skipReasons.push_back(skipReason(length));
+        m_skipReasons.push_back(skipReason(length, stop));
     replan();
 }
 
 Sweep::~Sweep() = default;
 
-std::string Sweep::skipReason(std::int64_t length) const
+/// Positions that every item's prompt has without any filler.
+std::int64_t Sweep::fewestTokens(std::int64_t length, const std::stop_token& stop) const
 {
     std::int64_t fewest = 0;
     for (std::int64_t item = 0; item < m_request.numItems; ++item)
-        fewest =
-            std::max(fewest, m_prompter->fewestTokens({TrialRole::Asked, length, 0.0, item, 0}));
-    const bool isFixed = m_task->fixedWords(length).has_value();
-    if (!isFixed && fewest > length)
+        fewest = std::max(fewest,
+                          m_prompter->fewestTokens({TrialRole::Asked, length, 0.0, item, 0}, stop));
+    return fewest;
+}
+
+/// Where words are given, the tokens follow from the text: its memory and time are not spent on one
+/// that cannot be run however few they are, and on one item alone of one that may. What items
+/// differ by shows without filler.
+std::string Sweep::reasonAgainstWords(std::int64_t length, std::int64_t words,
+                                      const std::stop_token& stop) const
+{
+    const std::int64_t fewest = (words + kMostWordsOfToken - 1) / kMostWordsOfToken;
+    const std::string reason = reasonAgainstLength(m_decoder, m_request, fewest);
+    if (!reason.empty())
+        return "with two words a token " + reason;
+    const SweepSpot first{TrialRole::Asked, length, 0.0, 0, 0};
+    const std::int64_t others = fewestTokens(length, stop) - m_prompter->fewestTokens(first, stop);
+    return reasonAgainstLength(m_decoder, m_request,
+                               m_prompter->mostTokens(first, stop).value_or(0) + others);
+}
+
+std::string Sweep::skipReason(std::int64_t length, const std::stop_token& stop) const
+{
+    if (const auto fixed = m_task->fixedWords(length))
+        return reasonAgainstWords(length, *fixed, stop);
+    const std::int64_t fewest = fewestTokens(length, stop);
+    if (fewest > length)
         return "has no room: question, template and answer take " + formatCount(fewest) + " tokens";
     const auto words = m_task->mostWords();
-    if (!isFixed && words && *words < length) { // a word is a token or more, nearly always
-        const auto most = m_prompter->mostTokens({TrialRole::Control, length, 0.0, 0, 0});
+    if (words && *words < length) { // a word is a token or more, nearly always
+        const auto most = m_prompter->mostTokens({TrialRole::Control, length, 0.0, 0, 0}, stop);
         if (most && *most < length)
             return "the filler text makes no more than " + formatCount(*most) +
                    " tokens: give a longer one";
     }
-    return reasonAgainstLength(m_decoder, m_request, isFixed ? fewest : length);
+    return reasonAgainstLength(m_decoder, m_request, length);
 }
 
 void Sweep::replan()
@@ -196,11 +221,6 @@ bool Sweep::isDone() const
     return !m_plan->next();
 }
 
-SweepPrompt Sweep::promptFor(const SweepSpot& spot) const
-{
-    return m_prompter->prompt(spot);
-}
-
 std::optional<SweepTrial> Sweep::runNext(const SweepObserver& observer, std::stop_token stop)
 {
     const auto spot = m_plan->next();
@@ -208,11 +228,11 @@ std::optional<SweepTrial> Sweep::runNext(const SweepObserver& observer, std::sto
         return std::nullopt;
     requireRunnable();
     const SweepPrompt prompt =
-        m_ahead && m_ahead->spot == *spot ? std::move(*m_ahead) : promptFor(*spot);
+        m_ahead && m_ahead->spot == *spot ? std::move(*m_ahead) : m_prompter->prompt(*spot, stop);
     m_ahead.reset();
     if (m_runner->wantsNext())
         if (const auto after = m_plan->afterNext())
-            m_ahead = promptFor(*after);
+            m_ahead = m_prompter->prompt(*after, stop);
     SweepTrial trial = answered(prompt, observer, stop);
     m_trials.push_back(trial);
     replan();
@@ -265,7 +285,7 @@ SweepTrial Sweep::unanswered(const SweepPrompt& prompt)
 std::string Sweep::promptText(const SweepTrial& trial) const
 {
     requireOwn(trial);
-    return promptFor(spotOf(trial)).text;
+    return m_prompter->prompt(spotOf(trial)).text;
 }
 
 const Context& Sweep::context() const
@@ -280,6 +300,18 @@ std::string Sweep::conditions() const
          << " template; answers of at most " << m_request.answerRoom << " tokens, greedy; seed "
          << m_request.seed;
     return text.str();
+}
+
+/// Which part of a cell's prompts is reused: what they share, as far as the runner can keep it.
+double Sweep::sharedPart(const CellKey& cell) const
+{
+    if (cell.tokens == 0)
+        return 0.0; // an oracle's prompt is all its own
+    const std::int64_t promptTokens = std::max<std::int64_t>(1, cell.tokens - m_request.answerRoom);
+    const double part = m_task->sharedPart(cell.role, cell.depth);
+    const auto shared = static_cast<std::int64_t>(part * static_cast<double>(promptTokens));
+    const std::int64_t reused = m_runner->reusable(std::min(shared, promptTokens - 1));
+    return static_cast<double>(reused) / static_cast<double>(cell.tokens);
 }
 
 SweepReport Sweep::report() const
@@ -304,7 +336,7 @@ SweepReport Sweep::report() const
     fillScores(report, *m_plan, m_running);
     fillProgress(report, *m_plan,
                  {[&](std::int64_t tokens) { return prefillFlops(config, tokens).total(); },
-                  [&](const CellKey& cell) { return m_task->sharedPart(cell.role, cell.depth); },
+                  [this](const CellKey& cell) { return sharedPart(cell); },
                   m_request.secondsPerFlop});
     return report;
 }

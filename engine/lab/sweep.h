@@ -17,6 +17,7 @@
 
 namespace kvscope {
 
+struct CellKey;
 class SweepPlan;
 class SweepRunner;
 
@@ -55,9 +56,13 @@ struct SweepObserver
 class Sweep
 {
 public:
-    /// Looks through every question for its answer, and marks the lengths that cannot be run.
-    /// \throws ArgumentError where a question holds its answer (unless the task leaks knowingly)
-    Sweep(SweepModel model, std::unique_ptr<const SweepTask> task, SweepRequest request);
+    /// Looks through every question for its answer, and marks the lengths that cannot be run. With
+    /// many items, or lengths in words, that takes seconds: `stop` is looked at before every text
+    /// that is encoded.
+    /// \throws ArgumentError where a question holds its answer (unless the task leaks knowingly);
+    /// Stopped
+    Sweep(SweepModel model, std::unique_ptr<const SweepTask> task, SweepRequest request,
+          const std::stop_token& stop = {});
     ~Sweep();
     Sweep(const Sweep&) = delete;
     Sweep& operator=(const Sweep&) = delete;
@@ -89,12 +94,15 @@ public:
     const Context& context() const;
 
 private:
-    std::string skipReason(std::int64_t length) const;
+    std::string skipReason(std::int64_t length, const std::stop_token& stop) const;
+    std::string reasonAgainstWords(std::int64_t length, std::int64_t words,
+                                   const std::stop_token& stop) const;
+    std::int64_t fewestTokens(std::int64_t length, const std::stop_token& stop) const;
+    double sharedPart(const CellKey& cell) const;
     std::string conditions() const;
     bool isWhole(std::size_t length) const;
     void requireOwn(const SweepTrial& trial) const;
     void replan();
-    SweepPrompt promptFor(const SweepSpot& spot) const;
     static SweepTrial unanswered(const SweepPrompt& prompt);
     SweepTrial answered(const SweepPrompt& prompt, const SweepObserver& observer,
                         const std::stop_token& stop);

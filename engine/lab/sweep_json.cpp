@@ -64,6 +64,7 @@ RecordJson columnJson(const SweepColumn& column, const std::vector<double>& dept
     RecordJson json = {
         {"tokens", column.tokens},
         {"beyond_trained", column.isBeyondTrained},
+        {"unfinished", column.isUnfinished},
         {"skip_reason", column.skipReason.empty() ? RecordJson() : RecordJson(column.skipReason)},
         {"cells", RecordJson::array()},
         {"control", cellJson(column.control)},
@@ -128,7 +129,7 @@ const SweepColumn* longestColumn(const SweepReport& report)
 {
     const SweepColumn* longest = nullptr;
     for (const SweepColumn& column : report.columns)
-        if (column.pooled.score.trials > 0)
+        if (column.pooled.score.trials > 0 && !column.isUnfinished)
             longest = &column;
     return longest;
 }

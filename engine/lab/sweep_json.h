@@ -13,7 +13,7 @@ RecordJson sweepJson(const SweepReport& report, Trials trials);
 /// The reference's line for its headline: accuracy at the largest length.
 /// Source: GPT-OSS-Lite scripts/passkey_eval.py.
 inline constexpr double kPasskeyHeadline = 0.85;
-/// The longest length that was run; null where none was.
+/// The longest length that was run at every depth; null where none was.
 const SweepColumn* longestColumn(const SweepReport& report);
 
 } // namespace kvscope

@@ -53,36 +53,34 @@ void SweepPlan::addRound(const CellKey& cell, std::int64_t round)
 
 void SweepPlan::addFurtherRounds(const SweepLayout& layout, std::span<const SweepTrial> trials)
 {
-    std::vector<CellKey> cells;
+    std::vector<Rounds> all;
     for (const std::int64_t length : layout.lengths)
         for (const double depth : layout.depths)
-            cells.push_back({TrialRole::Asked, length, depth});
+            all.push_back({{TrialRole::Asked, length, depth}, {}});
     // A round of every cell that wants one before the next round of any.
-    for (std::int64_t round = 1; !cells.empty(); ++round) {
-        std::erase_if(
-            cells, [&](const CellKey& cell) { return !wantsRound(layout, trials, cell, round); });
-        for (const CellKey& cell : cells)
-            addRound(cell, round);
+    for (std::int64_t round = 1;
+         !all.empty() && (round + 1) * std::ssize(m_items) <= layout.maxTrials; ++round) {
+        std::erase_if(all, [&](Rounds& one) { return !takeRound(one, round - 1, trials); });
+        for (const Rounds& one : all)
+            addRound(one.cell, round);
     }
 }
 
-/// Whether all rounds before are done, leave the cell undecided, and the limit allows another.
-bool SweepPlan::wantsRound(const SweepLayout& layout, std::span<const SweepTrial> trials,
-                           const CellKey& cell, std::int64_t round) const
+/// Adds a round to a cell's score. \returns whether it was done and leaves the cell undecided
+bool SweepPlan::takeRound(Rounds& rounds, std::int64_t round,
+                          std::span<const SweepTrial> trials) const
 {
-    if ((round + 1) * std::ssize(m_items) > layout.maxTrials)
-        return false;
-    Proportion score;
-    for (std::int64_t done = 0; done < round; ++done)
-        for (const std::int64_t item : m_items) {
-            const auto index = trialAt({cell.role, cell.tokens, cell.depth, item, done});
-            if (!index)
-                return false;
-            if (!counts(item))
-                continue;
-            ++score.trials;
-            score.correct += trials[*index].isCorrect() ? 1 : 0;
-        }
+    const CellKey& cell = rounds.cell;
+    Proportion& score = rounds.score;
+    for (const std::int64_t item : m_items) {
+        const auto index = trialAt({cell.role, cell.tokens, cell.depth, item, round});
+        if (!index)
+            return false;
+        if (!counts(item))
+            continue;
+        ++score.trials;
+        score.correct += trials[*index].isCorrect() ? 1 : 0;
+    }
     return score.trials > 0 && passVerdict(score, kAbsolutePassRate) == PassVerdict::Undecided;
 }
 

@@ -60,10 +60,16 @@ public:
 
 private:
     void chooseItems(const SweepLayout& layout);
+    /// A cell as far as its rounds were looked through.
+    struct Rounds
+    {
+        CellKey cell;
+        Proportion score;
+    };
+
     void addRound(const CellKey& cell, std::int64_t round);
     void addFurtherRounds(const SweepLayout& layout, std::span<const SweepTrial> trials);
-    bool wantsRound(const SweepLayout& layout, std::span<const SweepTrial> trials,
-                    const CellKey& cell, std::int64_t round) const;
+    bool takeRound(Rounds& rounds, std::int64_t round, std::span<const SweepTrial> trials) const;
     std::optional<SweepSpot> undone(std::size_t skipped) const;
 
     std::vector<std::int64_t> m_items;

@@ -2,19 +2,18 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <vector>
 
 namespace kvscope {
 namespace {
 
+using TrialList = std::vector<const SweepTrial*>;
+
 /// The trials that times are taken from: those that no other load disturbed, if there are any.
-std::vector<const SweepTrial*> timedTrials(const SweepReport& report, std::int64_t tokens = 0)
+TrialList timedTrials(const TrialList& all)
 {
-    std::vector<const SweepTrial*> all;
-    for (const SweepTrial& trial : report.trials)
-        if (tokens == 0 || trial.tokens == tokens)
-            all.push_back(&trial);
-    std::vector<const SweepTrial*> quiet;
+    TrialList quiet;
     std::copy_if(all.begin(), all.end(), std::back_inserter(quiet),
                  [](const SweepTrial* trial) { return !trial->isDisturbed; });
     return quiet.empty() ? all : quiet;
@@ -32,7 +31,10 @@ public:
         double prefill = 0.0;
         double behind = 0.0;
         double count = 0.0;
-        for (const SweepTrial* trial : timedTrials(report)) {
+        TrialList all;
+        for (const SweepTrial& trial : report.trials)
+            all.push_back(&trial);
+        for (const SweepTrial* trial : timedTrials(all)) {
             flops += costs.prefillFlops(trial->promptTokens) -
                      (trial->reusedTokens > 0 ? costs.prefillFlops(trial->reusedTokens) : 0.0);
             prefill += trial->prefillSeconds;
@@ -99,10 +101,10 @@ void fillAmounts(SweepReport& report)
     }
 }
 
-/// A trial's mean seconds by a column's own trials; 0 without any.
-double measuredSeconds(const SweepReport& report, const SweepColumn& column)
+/// A trial's mean seconds; 0 without any.
+double measuredSeconds(const TrialList& all)
 {
-    const auto trials = timedTrials(report, column.tokens);
+    const TrialList trials = timedTrials(all);
     double sum = 0.0;
     for (const SweepTrial* trial : trials)
         sum += trial->seconds;
@@ -116,8 +118,11 @@ void fillProgress(SweepReport& report, const SweepPlan& plan, const SweepCosts& 
     report.progress = {};
     fillAmounts(report);
     const Estimate estimate(report, costs);
+    std::map<std::int64_t, TrialList> byLength;
+    for (const SweepTrial& trial : report.trials)
+        byLength[trial.tokens].push_back(&trial);
     for (SweepColumn& column : report.columns) {
-        column.secondsPerTrial = measuredSeconds(report, column);
+        column.secondsPerTrial = measuredSeconds(byLength[column.tokens]);
         if (column.secondsPerTrial == 0.0 && estimate.isKnown() && column.skipReason.empty())
             column.secondsPerTrial =
                 estimate.secondsFor({TrialRole::Asked, column.tokens, 50.0}, column.tokens);

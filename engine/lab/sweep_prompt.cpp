@@ -3,6 +3,7 @@
 #include "engine/base/errors.h"
 #include "engine/base/units.h"
 #include "engine/lab/leak_lint.h"
+#include "engine/model/decoder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,6 +25,12 @@ std::string_view withoutEndingSpace(std::string_view text)
     return text.ends_with(' ') ? text.substr(0, text.size() - 1) : text;
 }
 
+void requireNoStop(const std::stop_token& stop)
+{
+    if (stop.stop_requested())
+        throw Stopped{};
+}
+
 std::string leakText(const SweepItem& item, const std::string& where)
 {
     return "the answer " + item.expected + " of '" + item.name + "' is in " + where;
@@ -40,38 +47,42 @@ SweepPrompter::SweepPrompter(const SweepTask& task, const Tokenizer& tokenizer,
 {
 }
 
-TokenizedText SweepPrompter::tokenized(const SweepMessage& message) const
+TokenizedText SweepPrompter::tokenized(const SweepMessage& message,
+                                       const std::stop_token& stop) const
 {
+    requireNoStop(stop);
     const bool isPlain = chatTemplate().name() == "plain";
     const std::string text =
         message.context + message.question + (isPlain ? message.plainEnding : "");
     return m_prompter.prompt({{ChatRole::User, text}}, {});
 }
 
-std::int64_t SweepPrompter::tokensWith(const SweepSpot& spot, std::int64_t words,
-                                       std::int64_t attempt) const
+std::int64_t SweepPrompter::tokensWith(std::int64_t words, const Wish& wish) const
 {
-    return sizeOf(tokenized(m_task.message(spot, words, attempt)).ids) + m_answerRoom;
+    requireNoStop(wish.stop);
+    const SweepMessage message = m_task.message(wish.spot, words, wish.attempt);
+    return sizeOf(tokenized(message, wish.stop).ids) + m_answerRoom;
 }
 
-std::int64_t SweepPrompter::fewestTokens(const SweepSpot& spot) const
+std::int64_t SweepPrompter::fewestTokens(const SweepSpot& spot, const std::stop_token& stop) const
 {
-    return tokensWith(spot, m_task.fixedWords(spot.tokens).value_or(0), 0);
+    return tokensWith(0, {spot, 0, stop});
 }
 
-std::optional<std::int64_t> SweepPrompter::mostTokens(const SweepSpot& spot) const
+std::optional<std::int64_t> SweepPrompter::mostTokens(const SweepSpot& spot,
+                                                      const std::stop_token& stop) const
 {
-    if (const auto fixed = m_task.fixedWords(spot.tokens))
-        return tokensWith(spot, *fixed, 0);
-    const auto most = m_task.mostWords();
-    return most ? std::optional(tokensWith(spot, *most, 0)) : std::nullopt;
+    const auto fixed = m_task.fixedWords(spot.tokens);
+    const auto most = fixed ? fixed : m_task.mostWords();
+    return most ? std::optional(tokensWith(*most, {spot, 0, stop})) : std::nullopt;
 }
 
 /// The most words that fit, by narrowing a bracket at the place where the line through two counts
 /// says; some five prompts are made.
-std::int64_t SweepPrompter::fittingWords(const SweepSpot& spot, std::int64_t attempt) const
+std::int64_t SweepPrompter::fittingWords(const Wish& wish) const
 {
-    const std::int64_t base = tokensWith(spot, 0, attempt);
+    const SweepSpot& spot = wish.spot;
+    const std::int64_t base = tokensWith(0, wish);
     if (base > spot.tokens)
         throw ArgumentError("a length of " + formatCount(spot.tokens) +
                             " tokens has no room: without any filler the prompt and its answer "
@@ -79,15 +90,14 @@ std::int64_t SweepPrompter::fittingWords(const SweepSpot& spot, std::int64_t att
                             formatCount(base));
     std::int64_t fits = 0;
     std::int64_t fitsTokens = base;
-    // A word takes half a token or more, but for words that the tokenizer knows as phrases.
-    std::int64_t tooMany = 2 * (spot.tokens - base) + 2;
+    std::int64_t tooMany = kMostWordsOfToken * (spot.tokens - base) + kMostWordsOfToken;
     if (const auto most = m_task.mostWords())
         tooMany = std::min(tooMany, *most + 1);
     double tokensPerWord = 1.3;
     std::int64_t words = std::llround(static_cast<double>(spot.tokens - base) / tokensPerWord);
     while (tooMany - fits > 1 && fitsTokens < spot.tokens) {
         words = std::clamp(words, fits + 1, tooMany - 1);
-        const std::int64_t tokens = tokensWith(spot, words, attempt);
+        const std::int64_t tokens = tokensWith(words, wish);
         if (tokens <= spot.tokens) {
             fits = words;
             fitsTokens = tokens;
@@ -107,32 +117,33 @@ std::int64_t SweepPrompter::fittingWords(const SweepSpot& spot, std::int64_t att
     return fits;
 }
 
-std::int64_t SweepPrompter::wordsFor(const SweepSpot& spot, std::int64_t attempt) const
+std::int64_t SweepPrompter::wordsFor(const Wish& wish) const
 {
-    if (spot.role == TrialRole::Oracle)
+    if (wish.spot.role == TrialRole::Oracle)
         return 0;
-    const auto fixed = m_task.fixedWords(spot.tokens);
-    return fixed ? *fixed : fittingWords(spot, attempt);
+    const auto fixed = m_task.fixedWords(wish.spot.tokens);
+    return fixed ? *fixed : fittingWords(wish);
 }
 
-SweepPrompt SweepPrompter::prompt(const SweepSpot& spot) const
+SweepPrompt SweepPrompter::prompt(const SweepSpot& spot, const std::stop_token& stop) const
 {
     const SweepItem item = m_task.item(spot);
     for (std::int64_t attempt = 0; attempt < kMostAttempts; ++attempt) {
-        const SweepMessage message = m_task.message(spot, wordsFor(spot, attempt), attempt);
-        TokenizedText text = tokenized(message);
+        const Wish wish{spot, attempt, stop};
+        const SweepMessage message = m_task.message(spot, wordsFor(wish), attempt);
+        TokenizedText text = tokenized(message, stop);
         switch (findLeak(item, message, text.text)) {
         case Leak::None:
-            return finished(spot, message, std::move(text));
+            return finished(wish, message, std::move(text));
         case Leak::Filler:
             break; // another stretch
         case Leak::Question:
             if (m_task.isLeaking())
-                return finished(spot, message, std::move(text));
+                return finished(wish, message, std::move(text));
             throw ArgumentError(leakText(item, "its question: that is no test"));
         case Leak::Template:
             if (m_task.isLeaking())
-                return finished(spot, message, std::move(text));
+                return finished(wish, message, std::move(text));
             throw ArgumentError(leakText(item, "the chat template's own text"));
         }
     }
@@ -141,16 +152,16 @@ SweepPrompt SweepPrompter::prompt(const SweepSpot& spot) const
                                            "): give another filler text"));
 }
 
-SweepPrompt SweepPrompter::finished(const SweepSpot& spot, const SweepMessage& message,
+SweepPrompt SweepPrompter::finished(const Wish& wish, const SweepMessage& message,
                                     TokenizedText text) const
 {
     SweepPrompt prompt;
-    prompt.spot = spot;
-    prompt.item = m_task.item(spot);
+    prompt.spot = wish.spot;
+    prompt.item = m_task.item(wish.spot);
     prompt.words = message.words;
     prompt.answerIds = answerIds(prompt.item, text);
-    if (spot.role != TrialRole::Control)
-        prompt.needleTokens = statementTokens(prompt.item, text.text, text.ids.size());
+    if (wish.spot.role != TrialRole::Control)
+        prompt.needleTokens = statementTokens(prompt.item, text.text, text.ids.size(), wish.stop);
     prompt.text = std::move(text.text);
     prompt.ids = std::move(text.ids);
     return prompt;
@@ -159,13 +170,16 @@ SweepPrompt SweepPrompter::finished(const SweepSpot& spot, const SweepMessage& m
 /// By counting the tokens of what stands before each statement.
 std::vector<std::int64_t> SweepPrompter::statementTokens(const SweepItem& item,
                                                          const std::string& text,
-                                                         std::size_t numIds) const
+                                                         std::size_t numIds,
+                                                         const std::stop_token& stop) const
 {
+    requireNoStop(stop);
     // A BOS that the text does not spell.
     const auto added =
         static_cast<std::int64_t>(numIds) - sizeOf(m_tokenizer.encode(text, ControlTokens::Parsed));
     std::vector<std::int64_t> positions;
     for (const std::string& statement : item.statements) {
+        requireNoStop(stop);
         const std::size_t at = text.find(statement);
         if (at == std::string::npos)
             throw ArgumentError("the chat template leaves out what it is given: '" + statement +

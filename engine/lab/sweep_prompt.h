@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,11 @@ struct SweepPrompt
     std::int64_t words = 0;                 ///< of the filler
 };
 
-/// Makes prompts of a wanted length in one tokenizer's tokens.
+/// How many words of filler a token holds at most, but where a tokenizer knows phrases as tokens.
+inline constexpr std::int64_t kMostWordsOfToken = 2;
+
+/// Makes prompts of a wanted length in one tokenizer's tokens. Of a long prompt each encoding takes
+/// seconds, so that what is asked of it throws Stopped at a stop before the next one.
 class SweepPrompter
 {
 public:
@@ -38,23 +43,32 @@ public:
     /// included it is `spot.tokens` long or a few tokens less. Where the filler holds the answer,
     /// another stretch is taken.
     /// \throws ArgumentError where every stretch tried holds it, or the length has no room
-    SweepPrompt prompt(const SweepSpot& spot) const;
+    SweepPrompt prompt(const SweepSpot& spot, const std::stop_token& stop = {}) const;
     /// Positions that a spot takes at least, answer room included: those of its prompt without any
-    /// filler; where the words are given, those of its whole prompt.
-    std::int64_t fewestTokens(const SweepSpot& spot) const;
-    /// Positions that it could take at most: with all the filler there is. Nothing where that has
-    /// no end.
-    std::optional<std::int64_t> mostTokens(const SweepSpot& spot) const;
+    /// filler, whether or not its words are given.
+    std::int64_t fewestTokens(const SweepSpot& spot, const std::stop_token& stop = {}) const;
+    /// Positions that it could take at most: with all the filler there is, or with the words that
+    /// are given. Nothing where that has no end.
+    std::optional<std::int64_t> mostTokens(const SweepSpot& spot,
+                                           const std::stop_token& stop = {}) const;
 
 private:
-    TokenizedText tokenized(const SweepMessage& message) const;
-    std::int64_t tokensWith(const SweepSpot& spot, std::int64_t words, std::int64_t attempt) const;
-    std::int64_t wordsFor(const SweepSpot& spot, std::int64_t attempt) const;
-    std::int64_t fittingWords(const SweepSpot& spot, std::int64_t attempt) const;
-    SweepPrompt finished(const SweepSpot& spot, const SweepMessage& message,
-                         TokenizedText text) const;
+    /// Which prompt, and who may stop its making.
+    struct Wish
+    {
+        const SweepSpot& spot;
+        std::int64_t attempt = 0;
+        const std::stop_token& stop;
+    };
+
+    TokenizedText tokenized(const SweepMessage& message, const std::stop_token& stop) const;
+    std::int64_t tokensWith(std::int64_t words, const Wish& wish) const;
+    std::int64_t wordsFor(const Wish& wish) const;
+    std::int64_t fittingWords(const Wish& wish) const;
+    SweepPrompt finished(const Wish& wish, const SweepMessage& message, TokenizedText text) const;
     std::vector<std::int64_t> statementTokens(const SweepItem& item, const std::string& text,
-                                              std::size_t numIds) const;
+                                              std::size_t numIds,
+                                              const std::stop_token& stop) const;
     std::vector<TokenId> answerIds(const SweepItem& item, const TokenizedText& prompt) const;
 
     const SweepTask& m_task;

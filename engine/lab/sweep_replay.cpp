@@ -13,9 +13,14 @@ namespace kvscope {
 namespace {
 
 constexpr std::size_t kMostEntries = 10'000; // lengths, depths
-constexpr std::int64_t kMostSpots = 10'000'000;
+/// Trials that a record may plan beside those it holds, which memory and time go with: a hundred
+/// keys at a thousand lengths and depths. Ten for each that it holds: of a sweep of more, it may
+/// have been stopped early.
+constexpr std::int64_t kMostPlanned = 100'000;
+constexpr std::int64_t kPlannedForOneDone = 10;
 
-SweepLayout layoutFrom(const RecordJson& settings)
+/// \param numTrials  that the record holds
+SweepLayout layoutFrom(const RecordJson& settings, std::int64_t numTrials)
 {
     SweepLayout layout;
     for (const RecordJson& length : strictList(settings, "lengths", kMostEntries))
@@ -32,10 +37,12 @@ SweepLayout layoutFrom(const RecordJson& settings)
     requireField(isRising(layout.lengths) && isRising(layout.depths) && !layout.lengths.empty() &&
                      layout.lengths.front() > 0,
                  "lengths or depths are not rising");
-    const auto cells = (std::ssize(layout.depths) + 1) * std::ssize(layout.lengths);
+    const auto cells = 1 + (std::ssize(layout.depths) + 1) * std::ssize(layout.lengths);
+    const std::int64_t most = kMostPlanned + kPlannedForOneDone * numTrials;
+    // Further rounds follow from trials, so that the first ones bound the plan.
     requireField(layout.numItems > 0 && layout.numAllItems >= layout.numItems &&
-                     layout.numAllItems < kMostSpots / cells && layout.maxTrials < kMostSpots,
-                 "there are too many items or trials");
+                     layout.numItems <= most / cells,
+                 "there are too many items for the trials that the record holds");
     return layout;
 }
 
@@ -70,11 +77,11 @@ SweepReport recordedSweep(const RunRecordContent& record)
         report.experiment != "passkey")
         throw ArgumentError("the record is of '" + report.experiment + "', not of a sweep");
     const RecordJson& settings = strictAt(record.header, "settings");
-    SweepLayout layout = layoutFrom(settings);
+    report.trials = trialsFrom(record.events);
+    SweepLayout layout = layoutFrom(settings, std::ssize(report.trials));
     report.depths = layout.depths;
     report.isLeaking = strictFlag(settings, "leaking");
     report.trainedPositions = strictCount(settings, "trained_positions");
-    report.trials = trialsFrom(record.events);
     report.numLintedPrompts = std::ssize(report.trials);
     for (const std::int64_t tokens : layout.lengths) {
         SweepColumn& column = report.columns.emplace_back();
@@ -83,11 +90,10 @@ SweepReport recordedSweep(const RunRecordContent& record)
     }
     if (record.summary)
         takeSkipReasons(report, *record.summary);
-    std::erase_if(layout.lengths, [&](std::int64_t tokens) {
-        return std::any_of(report.columns.begin(), report.columns.end(), [&](const auto& column) {
-            return column.tokens == tokens && !column.skipReason.empty();
-        });
-    });
+    layout.lengths.clear();
+    for (const SweepColumn& column : report.columns)
+        if (column.skipReason.empty())
+            layout.lengths.push_back(column.tokens);
     const SweepPlan plan(layout, report.trials);
     report.conditions =
         strictText(settings, "conditions", 10'000) + replacedText(plan, report.trials);

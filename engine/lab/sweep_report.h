@@ -89,6 +89,9 @@ struct SweepColumn
     SweepCell control;
     SweepCell pooled;             ///< all depths
     double secondsPerTrial = 0.0; ///< measured mean, else estimated; 0: not known yet
+    /// A depth lacks answers of its first round: the length counts as not measured, since easy
+    /// depths alone would speak for it. Its trials are shown, and judged nowhere.
+    bool isUnfinished = false;
 };
 
 /// Trials and prompt tokens of one kind in the plan.
@@ -113,7 +116,8 @@ struct SweepProgress
     std::int64_t numDisturbed = 0;
 };
 
-/// The ends of the prompt against its middle, over the trained lengths.
+/// The ends of the prompt against its middle, over the trained lengths that were run at every
+/// depth.
 struct EndsAgainstMiddle
 {
     Proportion ends;      ///< depths 0 and 100

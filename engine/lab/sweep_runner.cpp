@@ -7,6 +7,7 @@
 #include "engine/lab/latency_load.h"
 #include "engine/lab/latency_report.h"
 #include "engine/lab/prompt_room.h"
+#include "engine/model/rotary.h"
 
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
@@ -22,15 +23,22 @@ bool hasWindows(const ModelConfig& config)
                        [](const LayerConfig& layer) { return layer.kind == LayerKind::Windowed; });
 }
 
+bool rotatesByLength(const ModelConfig& config)
+{
+    return dependsOnLength(config.rotary) ||
+           (config.windowedRotary && dependsOnLength(*config.windowedRotary));
+}
+
 } // namespace
 
 SweepRunner::SweepRunner(Decoder& decoder, const Tokenizer& tokenizer, Settings settings)
     : m_decoder(decoder)
     , m_tokenizer(tokenizer)
     , m_settings(std::move(settings))
+    , m_hasWindows(hasWindows(decoder.config()))
     // Where keys depend on the planned length (longrope) a copy may be of another plan.
-    , m_keepsCopies(m_settings.chunkTokens > 0 && hasWindows(decoder.config()) &&
-                    !decoder.rotatesByPlan())
+    , m_keepsCopies(m_settings.chunkTokens > 0 && m_hasWindows && !decoder.rotatesByPlan())
+    , m_rotatesByLength(rotatesByLength(decoder.config()))
     // So much slack that an answer can be taken back to score the right one in its place.
     , m_context(decoder.makeCache(1, m_settings.answerRoom))
 {
@@ -50,12 +58,28 @@ std::int64_t SweepRunner::sharedTokens(const std::vector<TokenId>& a,
     return wholeChunks(std::min(std::ssize(b) - 1, differs.first - a.begin()));
 }
 
+std::int64_t SweepRunner::reusable(std::int64_t sharedTokens) const
+{
+    return m_hasWindows && !m_keepsCopies ? 0 : wholeChunks(sharedTokens);
+}
+
+/// Whether keys of one prompt are those of another's, as far as rotation goes. Within the trained
+/// length they always are; that is not looked at, as what shares much is mostly equally long.
+bool SweepRunner::rotatesAlike(std::int64_t promptTokens, std::int64_t others) const
+{
+    return !m_rotatesByLength || promptTokens == others;
+}
+
 /// Cuts the context back to what the prompt shares with it, or takes the copy where that has more.
 void SweepRunner::takeShared(const SweepPrompt& prompt)
 {
+    const auto length = std::ssize(prompt.ids);
     const std::int64_t own =
-        m_context.cache().reusablePrefix(sharedTokens(m_context.ids(), prompt.ids));
-    if (m_kept) {
+        rotatesAlike(m_rotatedFor, length)
+            ? m_context.cache().reusablePrefix(sharedTokens(m_context.ids(), prompt.ids))
+            : 0;
+    m_rotatedFor = length;
+    if (m_kept && rotatesAlike(m_keptRotatedFor, length)) {
         const auto kept = std::ssize(m_kept->ids());
         if (kept > own && sharedTokens(m_kept->ids(), prompt.ids) == kept) {
             Context copy(m_kept->cache().fork(kept));
@@ -86,6 +110,7 @@ void SweepRunner::keepCopy(std::int64_t tokens)
         return;
     m_kept.emplace(m_context.cache().fork(tokens));
     m_kept->add(m_context.ids().data(), tokens);
+    m_keptRotatedFor = m_rotatedFor;
 }
 
 SweepOutcome SweepRunner::run(const SweepPrompt& prompt, const SweepPrompt* next,
@@ -98,7 +123,10 @@ SweepOutcome SweepRunner::run(const SweepPrompt& prompt, const SweepPrompt* next
     requirePromptFits(m_decoder, m_context.cache(), std::ssize(prompt.ids) + m_settings.answerRoom,
                       m_settings.chunkTokens);
     const std::int64_t nextShares =
-        m_keepsCopies && next != nullptr ? sharedTokens(prompt.ids, next->ids) : 0;
+        m_keepsCopies && next != nullptr &&
+                rotatesAlike(std::ssize(prompt.ids), std::ssize(next->ids))
+            ? sharedTokens(prompt.ids, next->ids)
+            : 0;
     GenerationObserver watching = observer;
     watching.stepped = [&] {
         if (nextShares > 0 && std::ssize(m_context.ids()) == nextShares)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 namespace kvscope {
 namespace {
@@ -21,6 +22,17 @@ void settle(SweepCell& cell)
     cell.verdict = passVerdict(cell.score, kAbsolutePassRate);
 }
 
+/// Whether a depth of the length lacks answers of its first round.
+bool lacksFirstRound(const SweepPlan& plan, const std::vector<double>& depths, std::int64_t tokens)
+{
+    return std::any_of(depths.begin(), depths.end(), [&](double depth) {
+        const auto isUndone = [&](std::int64_t item) {
+            return !plan.trialAt({TrialRole::Asked, tokens, depth, item, 0});
+        };
+        return std::any_of(plan.items().begin(), plan.items().end(), isUndone);
+    });
+}
+
 /// Builds cells out of the plan's spots.
 class Scorer
 {
@@ -29,6 +41,7 @@ public:
         : m_report(report)
         , m_plan(plan)
         , m_running(running)
+        , m_next(plan.next())
     {
         for (const SweepSpot& spot : plan.spots())
             m_spots[cellOf(spot)].push_back(spot);
@@ -97,8 +110,7 @@ private:
             return CellState::Running;
         if (std::ssize(cell.trials) == cell.plannedTrials)
             return CellState::Done;
-        const auto next = m_plan.next();
-        const bool isNext = next && cellOf(*next) == key;
+        const bool isNext = m_next && cellOf(*m_next) == key;
         return isNext && !cell.trials.empty() ? CellState::Running : CellState::Queued;
     }
 
@@ -117,6 +129,7 @@ private:
     SweepReport& m_report;
     const SweepPlan& m_plan;
     const std::optional<SweepSpot>& m_running;
+    std::optional<SweepSpot> m_next; ///< found once: looking for it passes all trials that are done
     std::map<CellKey, std::vector<SweepSpot>> m_spots;
 };
 
@@ -124,6 +137,8 @@ void fillColumns(SweepReport& report, const SweepPlan& plan, const Scorer& score
 {
     for (SweepColumn& column : report.columns) {
         column.cells.clear();
+        column.isUnfinished =
+            column.skipReason.empty() && lacksFirstRound(plan, report.depths, column.tokens);
         if (!column.skipReason.empty()) {
             SweepCell skipped;
             skipped.state = CellState::CannotFit;
@@ -155,25 +170,35 @@ void fillDepths(SweepReport& report)
     }
 }
 
+/// Lengths that speak for a claim: run, and at every depth.
+bool isMeasured(const SweepColumn& column)
+{
+    return column.skipReason.empty() && !column.isUnfinished && column.pooled.score.trials > 0;
+}
+
 /// By the first round alone: which cells are given more depends on their answers, and the exact
-/// test does not know of that.
+/// test does not know of that. By whole lengths alone: of one that has its depth 0 and no middle,
+/// the length would stand in for the depth.
 void fillEnds(SweepReport& report, const SweepPlan& plan)
 {
     EndsAgainstMiddle& ends = report.endsAgainstMiddle;
     ends = {};
-    for (const SweepTrial& trial : report.trials) {
-        const bool isTrained =
-            report.trainedPositions == 0 || trial.tokens <= report.trainedPositions;
-        if (trial.role != TrialRole::Asked || trial.round != 0 || !isTrained ||
-            !plan.counts(trial.item))
+    std::set<std::int64_t> lengths;
+    for (const SweepColumn& column : report.columns)
+        if (isMeasured(column) && !column.isBeyondTrained)
+            lengths.insert(column.tokens);
+    for (const SweepSpot& spot : plan.spots()) {
+        const auto index = plan.trialAt(spot);
+        if (spot.role != TrialRole::Asked || spot.round != 0 || !lengths.contains(spot.tokens) ||
+            !plan.counts(spot.item) || !index)
             continue;
-        const auto count = [&trial](Proportion& part) {
+        const auto count = [isCorrect = report.trials[*index].isCorrect()](Proportion& part) {
             ++part.trials;
-            part.correct += trial.isCorrect() ? 1 : 0;
+            part.correct += isCorrect ? 1 : 0;
         };
-        count(isEnd(trial.depth) ? ends.ends : ends.middle);
-        if (isEnd(trial.depth))
-            count(trial.depth == 0.0 ? ends.beginning : ends.end);
+        count(isEnd(spot.depth) ? ends.ends : ends.middle);
+        if (isEnd(spot.depth))
+            count(spot.depth == 0.0 ? ends.beginning : ends.end);
     }
     ends.p = fisherExact(ends.ends, ends.middle);
 }
@@ -182,7 +207,7 @@ void fillEffectiveLengths(SweepReport& report)
 {
     std::vector<LengthScore> scores;
     for (const SweepColumn& column : report.columns)
-        if (column.pooled.score.trials > 0)
+        if (isMeasured(column))
             scores.push_back({column.tokens, column.pooled.score});
     report.absolute = effectiveLength(scores, kAbsolutePassRate);
     report.relative = {};
@@ -237,13 +262,14 @@ Proportion pooledEqually(std::span<const Proportion> parts)
 
 std::string replacedText(const SweepPlan& plan, std::span<const SweepTrial> trials)
 {
+    std::map<std::int64_t, const std::string*> names;
+    for (const SweepTrial& trial : trials)
+        if (trial.role == TrialRole::Control)
+            names.emplace(trial.item, &trial.itemName);
     std::string text;
     for (const std::int64_t item : plan.foundByControl()) {
-        const auto trial = std::find_if(trials.begin(), trials.end(), [item](const SweepTrial& t) {
-            return t.role == TrialRole::Control && t.item == item;
-        });
         const bool isInUse = std::binary_search(plan.items().begin(), plan.items().end(), item);
-        text += (text.empty() ? "; answered without being told: " : ", ") + trial->itemName +
+        text += (text.empty() ? "; answered without being told: " : ", ") + *names.at(item) +
                 (isInUse ? " (left out of the scores)" : " (replaced)");
     }
     return text;

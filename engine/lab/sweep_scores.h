@@ -24,7 +24,8 @@ Proportion pooledEqually(std::span<const Proportion> parts);
 std::string replacedText(const SweepPlan& plan, std::span<const SweepTrial> trials);
 
 /// Fills in cells, rows, columns, verdicts and items of a report from its `trials`, `depths` and
-/// columns (lengths and reasons to skip them), for which there must be one entry each.
+/// columns (lengths, reasons to skip them, and whether they are beyond the trained one), for which
+/// there must be one entry each.
 /// \param running  the spot at work, if any
 void fillScores(SweepReport& report, const SweepPlan& plan,
                 const std::optional<SweepSpot>& running);

@@ -15,6 +15,9 @@ namespace kvscope {
 namespace {
 
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
+/// Where a length is in words, its text is made and encoded to know its tokens: 16,777,216 words
+/// are 80 MB of text, and longer than any model's context.
+constexpr std::int64_t kMostWords = std::int64_t{1} << 24;
 constexpr std::uintmax_t kMostTextBytes = std::uintmax_t{1} << 30;
 
 [[noreturn]] void refuse(const std::string& what)
@@ -29,6 +32,12 @@ void requirePossible(const SweepRequest& request)
     for (const std::int64_t length : request.lengths)
         if (length < 1 || length > kMostTokens)
             refuse("a length is from 1 to 2^40 tokens, " + formatCount(length) + " was asked for");
+    const bool countsWords = request.experiment == SweepExperiment::Passkey &&
+                             request.protocol == PasskeyProtocol::Reference;
+    for (const std::int64_t length : request.lengths)
+        if (countsWords && length > kMostWords)
+            refuse("the reference protocol's lengths are from 1 to " + formatCount(kMostWords) +
+                   " words, " + formatCount(length) + " were asked for");
     if (request.depths.empty())
         refuse("no depth is asked for");
     for (const double depth : request.depths)

@@ -54,7 +54,7 @@ PlanRow needleRow(const OpenModel& model, const CardRunOptions& options, PlanRow
     row.label = "needle search";
     const SweepRequest request = cardNeedles(options, tokens);
     try {
-        for (const SweepColumn& column : plannedSweep(model, request).columns) {
+        for (const SweepColumn& column : plannedSweep(model, request, {}).columns) {
             if (!column.skipReason.empty())
                 continue;
             const std::int64_t trials =

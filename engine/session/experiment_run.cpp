@@ -13,6 +13,7 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -108,6 +109,13 @@ ExperimentReport runLatency(ExperimentContext& context, const LatencyExperiment&
                                              {"decode_steps", options.decodeSteps},
                                              {"max_context", options.contextLimit},
                                              {"threads", at::get_num_threads()}});
+    std::int64_t longest = 0;
+    for (const std::int64_t length : options.lengths)
+        if ((options.contextLimit == 0 || length <= options.contextLimit) &&
+            reasonToSkip(*model.decoder, length, options.chunkTokens).empty())
+            longest = std::max(longest, length);
+    if (longest > 0)
+        context.planCache(cacheBytesNeeded(model.context->cache(), longest));
     // A length counts as done when its decode steps are; prefills tell in between.
     LatencyObserver observer;
     std::string what = "memory bandwidth";

@@ -28,7 +28,8 @@ std::vector<PlanRow> cardRows(const OpenModel& model, const CardExperiment& expe
 
 /// The empty map of a sweep on the open model, with what cannot be run.
 /// \throws EngineError as Sweep
-SweepReport plannedSweep(const OpenModel& model, const SweepRequest& request);
+SweepReport plannedSweep(const OpenModel& model, const SweepRequest& request,
+                         const std::stop_token& stop);
 
 /// Told before each trial: the share of the search that is done, and the trial.
 using SearchObserver = std::function<void(double share, const std::string& trial)>;
@@ -40,7 +41,7 @@ SweepReport searchNeedles(ExperimentContext& context, const SweepRequest& reques
 
 /// A trial's prompt, made again. \throws EngineError as Sweep
 TrialPrompt promptOfTrial(const OpenModel& model, const SweepRequest& request,
-                          const SweepTrial& trial);
+                          const SweepTrial& trial, const std::stop_token& stop);
 
 /// Bytes for weights and cache together: as asked for, else the weights, which are in memory
 /// already, and what is free now. \param budgetGib  0: not asked for

@@ -24,11 +24,12 @@ SweepRequest requestFor(const OpenModel& model, SweepRequest request, std::uint6
 }
 
 /// \throws ArgumentError as Sweep, and where the model has no tokenizer
-std::unique_ptr<Sweep> sweepOn(const OpenModel& model, const SweepRequest& request)
+std::unique_ptr<Sweep> sweepOn(const OpenModel& model, const SweepRequest& request,
+                               const std::stop_token& stop)
 {
     if (model.tokenizer == nullptr)
         throw ArgumentError("this model has no usable tokenizer, so nothing can be asked of it");
-    return makeSweep({*model.checkpoint, *model.tokenizer, *model.decoder}, request);
+    return makeSweep({*model.checkpoint, *model.tokenizer, *model.decoder}, request, stop);
 }
 
 std::string trimmed(const std::string& text)
@@ -80,7 +81,7 @@ public:
     SweepRun(ExperimentContext& context, const SweepSettings& settings)
         : m_context(context)
         , m_request(requestFor(context.model(), settings.request, context.request().seed))
-        , m_sweep(sweepOn(context.model(), m_request))
+        , m_sweep(sweepOn(context.model(), m_request, context.stop()))
     {
     }
 
@@ -153,11 +154,11 @@ private:
 } // namespace
 
 TrialPrompt promptOfTrial(const OpenModel& model, const SweepRequest& request,
-                          const SweepTrial& trial)
+                          const SweepTrial& trial, const std::stop_token& stop)
 {
     const SweepRequest whole = requestFor(model, request, request.seed);
     TrialPrompt prompt;
-    prompt.text = sweepOn(model, whole)->promptText(trial);
+    prompt.text = sweepOn(model, whole, stop)->promptText(trial);
     const auto task = makeSweepTask(whole);
     const SweepSpot spot = spotOf(trial);
     if (trial.role != TrialRole::Control)
@@ -169,9 +170,10 @@ TrialPrompt promptOfTrial(const OpenModel& model, const SweepRequest& request,
     return prompt;
 }
 
-SweepReport plannedSweep(const OpenModel& model, const SweepRequest& request)
+SweepReport plannedSweep(const OpenModel& model, const SweepRequest& request,
+                         const std::stop_token& stop)
 {
-    const auto sweep = sweepOn(model, requestFor(model, request, request.seed));
+    const auto sweep = sweepOn(model, requestFor(model, request, request.seed), stop);
     sweep->requireRunnable();
     return sweep->report();
 }
@@ -180,7 +182,8 @@ SweepReport searchNeedles(ExperimentContext& context, const SweepRequest& reques
                           const SearchObserver& told)
 {
     const auto sweep =
-        sweepOn(context.model(), requestFor(context.model(), request, context.request().seed));
+        sweepOn(context.model(), requestFor(context.model(), request, context.request().seed),
+                context.stop());
     sweep->requireRunnable();
     SweepObserver observer;
     observer.started = [&](const SweepTrial& trial) {

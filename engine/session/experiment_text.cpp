@@ -38,8 +38,10 @@ std::vector<TokenId> experimentIds(const OpenModel& model, const LabText& text)
 {
     if (model.tokenizer == nullptr)
         throw ArgumentError("this model has no usable tokenizer, so it cannot read a text");
-    std::vector<TokenId> ids = model.tokenizer->encode(
-        text.file.empty() ? readBuiltInText() : readText(text.file), ControlTokens::Parsed);
+    const std::string read = text.file.empty() ? readBuiltInText() : readText(text.file);
+    std::vector<TokenId> ids =
+        text.length > 0 ? firstIds(*model.tokenizer, read, text.length, ControlTokens::Parsed)
+                        : model.tokenizer->encode(read, ControlTokens::Parsed);
     const auto available = static_cast<std::int64_t>(ids.size());
     const std::int64_t length = text.length > 0 ? text.length : available;
     if (length > available)

@@ -23,9 +23,10 @@ namespace {
 class Planner
 {
 public:
-    explicit Planner(const OpenModel& model)
+    Planner(const OpenModel& model, const std::stop_token& stop)
         : m_model(model)
         , m_config(model.decoder->config())
+        , m_stop(stop)
     {
     }
 
@@ -180,12 +181,13 @@ private:
 
     const OpenModel& m_model;
     const ModelConfig& m_config;
+    const std::stop_token& m_stop;
     ExperimentPlan m_plan;
 };
 
 void Planner::operator()(const SweepSettings& settings)
 {
-    const SweepReport report = plannedSweep(m_model, settings.request);
+    const SweepReport report = plannedSweep(m_model, settings.request, m_stop);
     for (const SweepColumn& column : report.columns) {
         PlanRow row = rowFor(column.tokens);
         row.isBeyondTrained = column.isBeyondTrained;
@@ -206,9 +208,10 @@ void Planner::operator()(const SweepSettings& settings)
 
 } // namespace
 
-ExperimentPlan planExperiment(const OpenModel& model, const ExperimentRequest& request)
+ExperimentPlan planExperiment(const OpenModel& model, const ExperimentRequest& request,
+                              const std::stop_token& stop)
 {
-    Planner planner(model);
+    Planner planner(model, stop);
     std::string refusal;
     try {
         std::visit(planner, request.experiment);

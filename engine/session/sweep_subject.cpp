@@ -8,14 +8,15 @@
 
 namespace kvscope {
 
-std::unique_ptr<Sweep> makeSweep(const SweepSubject& subject, const SweepRequest& request)
+std::unique_ptr<Sweep> makeSweep(const SweepSubject& subject, const SweepRequest& request,
+                                 const std::stop_token& stop)
 {
     auto task = makeSweepTask(request);
     ChatPrompter prompter = sweepPrompter(subject.tokenizer, subject.checkpoint.tokenizer, request);
     auto endTokens = endTokensFor(subject.checkpoint, &subject.tokenizer, &prompter.chatTemplate());
     return std::make_unique<Sweep>(
         SweepModel{subject.decoder, subject.tokenizer, std::move(prompter), std::move(endTokens)},
-        std::move(task), request);
+        std::move(task), request, stop);
 }
 
 std::string trialText(const SweepTrial& trial)

@@ -4,6 +4,7 @@
 #include "engine/lab/sweep_request.h"
 
 #include <memory>
+#include <stop_token>
 #include <string>
 
 namespace kvscope {
@@ -17,8 +18,10 @@ struct SweepSubject
 };
 
 /// The sweep of a request with the model's own chat template and end tokens.
-/// \throws ArgumentError as Sweep
-std::unique_ptr<Sweep> makeSweep(const SweepSubject& subject, const SweepRequest& request);
+/// \param stop  looked at while the prompts are measured
+/// \throws ArgumentError, Stopped as Sweep
+std::unique_ptr<Sweep> makeSweep(const SweepSubject& subject, const SweepRequest& request,
+                                 const std::stop_token& stop = {});
 
 /// Where and what, for progress: "4,096 at 50 %, orchard", "4,096, control, orchard", "alone,
 /// orchard".

@@ -7,8 +7,11 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 #include <string>
 
@@ -26,6 +29,39 @@ json goodMaterial()
                {"answer", "48"}}}},
             {"filler", {"The wind was light."}}};
 }
+
+/// Sums up what is encoded.
+class WatchedTokenizer : public Tokenizer
+{
+public:
+    explicit WatchedTokenizer(const Tokenizer& inner)
+        : m_inner(inner)
+    {
+    }
+
+    std::size_t bytes() const { return m_bytes; }
+    std::vector<TokenId> encode(std::string_view text, ControlTokens control) const override
+    {
+        m_bytes += text.size();
+        return m_inner.encode(text, control);
+    }
+    std::string piece(TokenId id) const override { return m_inner.piece(id); }
+    std::string decode(const std::vector<TokenId>& ids) const override
+    {
+        return m_inner.decode(ids);
+    }
+    bool isControl(TokenId id) const override { return m_inner.isControl(id); }
+    std::optional<TokenId> controlToken(std::string_view text) const override
+    {
+        return m_inner.controlToken(text);
+    }
+    std::int64_t vocabularySize() const override { return m_inner.vocabularySize(); }
+    std::string description() const override { return m_inner.description(); }
+
+private:
+    const Tokenizer& m_inner;
+    mutable std::size_t m_bytes = 0;
+};
 
 } // namespace
 
@@ -66,6 +102,54 @@ private Q_SLOTS:
         for (const NeedleFact& fact :
              readNeedleMaterial(resourceFolder() / "needle" / "facts.json").facts)
             QVERIFY2(!containsNumber(text, fact.answer), fact.id.c_str());
+    }
+
+    void aTextsFirstIdsAreThoseOfTheWhole_data()
+    {
+        QTest::addColumn<QString>("file");
+        for (const char* file :
+             {"json/deepseek.json", "json/falcon.json", "json/gemma.json", "json/gpt2.json",
+              "json/llama2.json", "json/llama2_old.json", "json/llama3.json", "json/o200k.json",
+              "json/qwen2.json", "json/smollm.json", "json/metaspace_always.json",
+              "mistral_v1.model", "mistral_v3.model", "smollm2_vocab.gguf"})
+            QTest::newRow(file) << QString(KVSCOPE_TEST_DATA "/tokenizers/") + file;
+    }
+    void aTextsFirstIdsAreThoseOfTheWhole()
+    {
+        QFETCH(QString, file);
+        const auto tokenizer = openTokenizer(file.toStdString());
+        // Prose; lines of numbers, code and runs of spaces, where splits depend on what follows.
+        std::string text = readBuiltInText().substr(0, 60'000);
+        std::mt19937 random(3);
+        constexpr std::array kParts{"1234567 ", "x = [1, 2];\n", "     ", "\n\n\n", "don't ",
+                                    "\t",       "co-op, ",       "3.14",  "WORDS "};
+        while (text.size() < 90'000)
+            text += kParts.at(random() % kParts.size());
+        const std::vector<TokenId> whole = tokenizer->encode(text, ControlTokens::Parsed);
+        const auto size = std::ssize(whole);
+        for (const std::int64_t count : {std::int64_t{0}, std::int64_t{1}, std::int64_t{777},
+                                         size / 2, size * 9 / 10, size - 1, size, size + 5}) {
+            const auto ids = firstIds(*tokenizer, text, count, ControlTokens::Parsed);
+            QCOMPARE(std::ssize(ids), std::min(count, size));
+            QVERIFY2(std::equal(ids.begin(), ids.end(), whole.begin()),
+                     qPrintable(QString::number(count)));
+        }
+        const WatchedTokenizer watched(*tokenizer);
+        firstIds(watched, text, 777, ControlTokens::Parsed);
+        QVERIFY2(watched.bytes() < text.size() / 4, qPrintable(QString::number(watched.bytes())));
+    }
+
+    void aTextWithoutAPlaceToCutIsEncodedWhole()
+    {
+        const auto tokenizer = openTokenizer(KVSCOPE_TEST_DATA "/tokenizers/json/llama3.json");
+        const std::string digits(50'000, '7');
+        const auto whole = tokenizer->encode(digits, ControlTokens::Parsed);
+        const auto ids = firstIds(*tokenizer, digits, 100, ControlTokens::Parsed);
+        QCOMPARE(ids.size(), std::size_t{100});
+        QVERIFY(std::equal(ids.begin(), ids.end(), whole.begin()));
+        const WatchedTokenizer watched(*tokenizer);
+        firstIds(watched, digits, 100, ControlTokens::Parsed);
+        QCOMPARE(watched.bytes(), digits.size());
     }
 
     void missingTextSaysWhatToDo()

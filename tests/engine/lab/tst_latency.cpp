@@ -210,6 +210,21 @@ private Q_SLOTS:
         QCOMPARE(estimates[2], 0.0);
     }
 
+    // An observer answers a chat, or waits while the run is paused: that is no pace of the runs.
+    void timeLeftKnowsNothingOfPauses()
+    {
+        const auto decoder = goldenDecoder("hf/llama");
+        std::vector<double> estimates;
+        LatencyObserver observer;
+        observer.prefilled = [](std::int64_t, std::int64_t, const TimedRun&) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(250));
+        };
+        observer.estimated = [&](double seconds) { estimates.push_back(seconds); };
+        measureLatency(*decoder, quick(), observer, {});
+        // Two pauses before the first estimate, six times the FLOPs to come.
+        QVERIFY2(estimates.at(0) < 1.5, qPrintable(QString::number(estimates.at(0))));
+    }
+
     void whatDoesNotFitIsSkippedWithTheNumbers()
     {
         const auto decoder = goldenDecoder("hf/llama");

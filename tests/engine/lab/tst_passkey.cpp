@@ -1,16 +1,80 @@
 #include "engine/base/errors.h"
 #include "engine/lab/answer_judge.h"
+#include "engine/lab/compute_costs.h"
 #include "engine/lab/passkey_task.h"
 #include "engine/lab/python_random.h"
+#include "engine/lab/sweep.h"
 #include "tests/support/golden_json.h"
 
 #include <QCryptographicHash>
 #include <QtTest>
 
+#include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 using namespace kvscope;
 using Json = nlohmann::json;
+
+namespace {
+
+/// Keeps the size of every text that is encoded.
+class WatchedTokenizer : public Tokenizer
+{
+public:
+    explicit WatchedTokenizer(const std::filesystem::path& file)
+        : m_inner(openTokenizer(file))
+    {
+    }
+
+    mutable std::vector<std::size_t> sizes;
+    std::function<void()> encoding; ///< before each
+
+    std::vector<TokenId> encode(std::string_view text, ControlTokens control) const override
+    {
+        if (encoding)
+            encoding();
+        sizes.push_back(text.size());
+        return m_inner->encode(text, control);
+    }
+    std::string piece(TokenId id) const override { return m_inner->piece(id); }
+    std::string decode(const std::vector<TokenId>& ids) const override
+    {
+        return m_inner->decode(ids);
+    }
+    bool isControl(TokenId id) const override { return m_inner->isControl(id); }
+    std::optional<TokenId> controlToken(std::string_view text) const override
+    {
+        return m_inner->controlToken(text);
+    }
+    std::int64_t vocabularySize() const override { return m_inner->vocabularySize(); }
+    std::string description() const override { return m_inner->description(); }
+
+private:
+    std::unique_ptr<const Tokenizer> m_inner;
+};
+
+/// A small model with a tokenizer that is watched.
+struct Asked
+{
+    explicit Asked(const char* path)
+        : decoder(openCheckpoint(goldenPath(path)), {})
+        , tokenizer(goldenPath("gguf/llama_f32.gguf"))
+    {
+    }
+
+    std::unique_ptr<Sweep> sweep(const SweepRequest& request, const std::stop_token& stop = {})
+    {
+        ChatPrompter prompter = sweepPrompter(tokenizer, decoder.checkpoint().tokenizer, request);
+        return std::make_unique<Sweep>(SweepModel{decoder, tokenizer, std::move(prompter), {}},
+                                       makeSweepTask(request), request, stop);
+    }
+
+    Decoder decoder;
+    WatchedTokenizer tokenizer;
+};
+
+} // namespace
 
 // Keys, prompts and answers against those of GPT-OSS-Lite's own evaluation.
 class TestPasskey : public QObject
@@ -177,6 +241,84 @@ private Q_SLOTS:
         QCOMPARE(kind(" \n"), AnswerKind::Empty);
         QVERIFY(judgePasskey("9123456", item, PasskeyProtocol::Ours).isLoose);
         QVERIFY(!judgePasskey("91234", item, PasskeyProtocol::Ours).isLoose);
+    }
+
+    // A prompt of 100,000 words takes a second to encode: not one for each of a hundred keys.
+    void aLengthInWordsIsMeasuredByOnePrompt()
+    {
+        Asked asked("gguf/llama_f32.gguf");
+        const auto sweep = asked.sweep(request(2000, false));
+        QCOMPARE(sweep->report().columns[0].skipReason, std::string());
+        const auto isLong = [](std::size_t size) { return size > 2000; };
+        QCOMPARE(std::count_if(asked.tokenizer.sizes.begin(), asked.tokenizer.sizes.end(), isLong),
+                 1);
+    }
+
+    void wordsThatCannotBeRunAreNotMade()
+    {
+        Asked asked("gguf/llama_f32.gguf");
+        SweepRequest many = request(std::int64_t{1} << 24, false);
+        many.freeMemoryBytes = 1'000'000'000;
+        const std::string reason = asked.sweep(many)->report().columns[0].skipReason;
+        QVERIFY2(reason.starts_with("with two words a token needs "), reason.c_str());
+        QVERIFY(*std::max_element(asked.tokenizer.sizes.begin(), asked.tokenizer.sizes.end()) <
+                2000);
+        ++many.lengths.front();
+        try {
+            makeSweepTask(many);
+            QFAIL("no memory holds a file of what was asked for");
+        } catch (const ArgumentError& error) {
+            QVERIFY2(std::string(error.what()).find("from 1 to 16,777,216 words") !=
+                         std::string::npos,
+                     error.what());
+        }
+    }
+
+    void planningCanBeStopped()
+    {
+        Asked asked("gguf/llama_f32.gguf");
+        std::stop_source source;
+        asked.tokenizer.encoding = [&] {
+            if (asked.tokenizer.sizes.size() == 30)
+                source.request_stop();
+        };
+        SweepRequest many = request(64, false);
+        many.numItems = 50;
+        QVERIFY_EXCEPTION_THROWN(asked.sweep(many, source.get_token()), Stopped);
+        // A prompt's answer is encoded in a few pieces without looking.
+        QVERIFY(asked.tokenizer.sizes.size() < 30 + 5);
+    }
+
+    void timeLeftCountsOnWhatIsReused_data()
+    {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<int>("chunk");
+        QTest::addColumn<int>("reused"); // of a prompt of 252 tokens, at depth 100
+        QTest::newRow("one shot") << "gguf/llama_f32.gguf" << 0 << 0;
+        QTest::newRow("chunks") << "gguf/llama_f32.gguf" << 32 << 224;
+        QTest::newRow("a chunk longer than the prompt") << "gguf/llama_f32.gguf" << 512 << 0;
+        QTest::newRow("rings that are copied") << "gptosslite/tiny_a" << 32 << 224;
+        QTest::newRow("rings in one shot") << "gptosslite/tiny_a" << 0 << 0;
+    }
+    void timeLeftCountsOnWhatIsReused()
+    {
+        QFETCH(QString, model);
+        QFETCH(int, chunk);
+        QFETCH(int, reused);
+        Asked asked(model.toUtf8());
+        SweepRequest keys = request(260, false, PasskeyProtocol::Ours);
+        keys.depths = {100.0};
+        keys.answerRoom = 8;
+        keys.chunkTokens = chunk;
+        keys.secondsPerFlop = 1e-9;
+        const auto flops = [&](std::int64_t tokens) {
+            return tokens == 0 ? 0.0 : prefillFlops(asked.decoder.config(), tokens).total();
+        };
+        // Five of each: alone (in 64 tokens, as long as nothing is known), controls, asked.
+        const double wanted = 1e-9 * (5 * flops(64) + 10 * (flops(260) - flops(reused)));
+        const double left = asked.sweep(keys)->report().progress.secondsLeft;
+        QVERIFY2(std::abs(left / wanted - 1.0) < 0.02,
+                 qPrintable(QStringLiteral("%1 s, not %2").arg(left).arg(wanted)));
     }
 
     void whatCannotBeIsRefused()

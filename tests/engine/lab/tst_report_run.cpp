@@ -8,6 +8,8 @@
 #include <QtTest>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 using namespace kvscope;
 
@@ -120,6 +122,26 @@ private Q_SLOTS:
         QCOMPARE(last[2], 1.0);
         QCOMPARE(last[3], 1.0);
         QVERIFY(rows >= 2 * 3 + 5 + 4); // peaks two ways, first tokens (32 is one chunk), segments
+    }
+
+    // Who is told may pause: the latency part is no further for that.
+    void pausesAreNoShareOfThePart()
+    {
+        std::vector<double> shares;
+        bool isLatency = false;
+        CardObserver observer;
+        observer.begun = [&](CardPart part) { isLatency = part == CardPart::Latency; };
+        observer.progressed = [&](double share) {
+            if (isLatency && share > 0.0)
+                shares.push_back(share);
+            else if (isLatency)
+                std::this_thread::sleep_for(std::chrono::milliseconds(250));
+        };
+        CardEvidence evidence = cardSubject(m_decoder->checkpoint(), small(), 4, 0);
+        measureCard(evidence, *m_decoder, nullptr, small(), observer, {});
+        // After the shortest length, six times the FLOPs are to come.
+        QVERIFY(!shares.empty());
+        QVERIFY2(shares[0] < 0.5, qPrintable(QString::number(shares[0])));
     }
 
     void theBudgetIsAsGiven()

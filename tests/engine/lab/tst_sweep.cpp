@@ -4,6 +4,7 @@
 #include "engine/lab/sweep.h"
 #include "engine/lab/sweep_room.h"
 #include "engine/lab/sweep_runner.h"
+#include "engine/model/rotary_override.h"
 #include "tests/support/golden_json.h"
 #include "tests/support/models.h"
 
@@ -225,6 +226,51 @@ private Q_SLOTS:
             event.update(trialJson(trial));
             events.push_back(event);
         }
+    }
+
+    void keysOfAnotherLengthAreNotReused_data()
+    {
+        QTest::addColumn<QString>("path");
+        QTest::newRow("global layers") << kGlobal;
+        QTest::newRow("rings") << kWindowed;
+    }
+
+    // Beyond the trained length a dynamic rotation has another base for every length.
+    void keysOfAnotherLengthAreNotReused()
+    {
+        QFETCH(QString, path);
+        Model model = modelOf(path.toUtf8());
+        DecoderOptions options;
+        options.computeType = ComputeType::Float32;
+        model.decoder = std::make_unique<Decoder>(
+            withRotary(openCheckpoint(goldenPath(path.toStdString())), "dynamic:2"), options);
+        const auto promptOf = [](std::int64_t tokens, TokenId last) {
+            SweepPrompt prompt;
+            for (TokenId i = 1; i < tokens; ++i)
+                prompt.ids.push_back(i * 7 % 61);
+            prompt.ids.push_back(last);
+            prompt.answerIds = {5, 9};
+            return prompt;
+        };
+        const std::int64_t trained = model.decoder->config().trainedPositions;
+        const SweepPrompt longer = promptOf(trained + 50, 3);
+        const SweepPrompt shorter = promptOf(trained + 40, 3);
+        const SweepPrompt alike = promptOf(trained + 40, 4);
+        const SweepRunner::Settings settings{.endTokens = {}, .answerRoom = 6, .chunkTokens = 16};
+        SweepRunner runner(*model.decoder, *model.tokenizer, settings);
+        const auto isAsAlone = [&](const SweepPrompt& prompt, const SweepOutcome& outcome) {
+            SweepRunner alone(*model.decoder, *model.tokenizer, settings);
+            const auto tokens = alone.run(prompt, nullptr, {}, {}).answerTokens;
+            return std::equal(tokens.begin(), tokens.end(), outcome.answerTokens.begin(),
+                              [](const auto& a, const auto& b) { return a.nll == b.nll; });
+        };
+        runner.run(longer, &shorter, {}, {});
+        const SweepOutcome second = runner.run(shorter, &alike, {}, {});
+        QVERIFY(isAsAlone(shorter, second));
+        QCOMPARE(second.reusedTokens, 0);
+        const SweepOutcome third = runner.run(alike, nullptr, {}, {});
+        QVERIFY(isAsAlone(alike, third));
+        QVERIFY(third.reusedTokens >= trained);
     }
 
     void oneShotReusesNothing()

@@ -1,11 +1,17 @@
+#include "engine/base/errors.h"
 #include "engine/lab/effective_length.h"
+#include "engine/lab/report_card.h"
 #include "engine/lab/statistics.h"
+#include "engine/lab/sweep.h"
+#include "engine/lab/sweep_json.h"
 #include "engine/lab/sweep_plan.h"
+#include "engine/lab/sweep_replay.h"
 #include "engine/lab/sweep_scores.h"
 
 #include <QtTest>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <random>
 
@@ -72,6 +78,23 @@ SweepReport reportOf(const SweepLayout& layout, std::vector<SweepTrial> trials,
                  {[](std::int64_t tokens) { return double(tokens); },
                   [](const CellKey&) { return 0.0; }, 0.0});
     return report;
+}
+
+/// A record's beginning, of a few hundred bytes, that plans what it likes.
+RunRecordContent recordPlanning(std::int64_t items, std::int64_t maxTrials)
+{
+    RunRecordContent record;
+    record.header = {{"experiment", "needle"},
+                     {"settings",
+                      {{"lengths", {1024}},
+                       {"depths", {0.0}},
+                       {"items", items},
+                       {"all_items", items},
+                       {"max_trials", maxTrials},
+                       {"leaking", false},
+                       {"conditions", "bare"},
+                       {"trained_positions", 2048}}}};
+    return record;
 }
 
 SweepLayout chapters()
@@ -271,6 +294,98 @@ private Q_SLOTS:
                  std::int64_t(whole.size()));
         QCOMPARE(progress.done.cells + progress.running.cells + progress.queued.cells, 7);
         QCOMPARE(reportOf(layout, {}).progress.secondsLeft, 0.0); // not known yet
+    }
+
+    // Stopped after depth 0 of the longer length: its easy ends say nothing of it.
+    void aLengthThatIsNotFinishedIsNotMeasured()
+    {
+        const SweepLayout layout{{100, 200}, {0.0, 50.0, 100.0}, 12, 12, 12};
+        auto trials = runAll(layout, onlyWhenTold);
+        trials.resize(12 + 2 * 12 + 4 * 12);
+        const SweepReport report = reportOf(layout, trials);
+        QVERIFY(!report.columns[0].isUnfinished && report.columns[1].isUnfinished);
+        QCOMPARE(report.columns[1].pooled.score, (Proportion{12, 12})); // shown all the same
+        for (const EffectiveLength& length : {report.absolute, report.relative}) {
+            QCOMPARE(length.lengths.size(), std::size_t{1});
+            QCOMPARE(length.tokens, 100);
+        }
+        QCOMPARE(report.endsAgainstMiddle.ends, (Proportion{24, 24}));
+        QCOMPARE(report.endsAgainstMiddle.middle, (Proportion{12, 12}));
+        QCOMPARE(report.endsAgainstMiddle.beginning, (Proportion{12, 12}));
+        QCOMPARE(longestColumn(report)->tokens, 100);
+        const RecordJson json = sweepJson(report, Trials::LeftOut);
+        QVERIFY(!json["columns"][0]["unfinished"] && json["columns"][1]["unfinished"]);
+    }
+
+    void aSearchWithoutAWholeLengthSaysSo()
+    {
+        const SweepLayout layout{{4096}, {0.0, 50.0, 100.0}, 100, 100, 100};
+        auto trials = runAll(layout, onlyWhenTold);
+        trials.resize(3 * 100);
+        CardEvidence evidence;
+        evidence.tokens = 4096;
+        evidence.needle = reportOf(layout, trials);
+        QVERIFY(evidence.needle->absolute.lengths.empty());
+        QVERIFY(!evidence.needle->absolute.isDecided() && !evidence.needle->absolute.isCensored);
+        QVERIFY(longestColumn(*evidence.needle) == nullptr);
+        const CardResult result = usesResult(evidence);
+        QVERIFY(result.verdict == CardVerdict::NotMeasured);
+        const auto says = [&](const char* label, const char* text) {
+            return std::any_of(result.notes.begin(), result.notes.end(), [&](const CardNote& note) {
+                return note.label == label && note.text.find(text) != std::string::npos;
+            });
+        };
+        QVERIFY(says("Not measured", "4,096 tokens: the search ended before every depth"));
+        QVERIFY(says("Effective length", "Not measured"));
+    }
+
+    // A record may hold trials of a length that does not fit any more.
+    void trialsOfSkippedLengthsAreInNoTest()
+    {
+        const SweepLayout layout{{100, 200}, {0.0, 50.0}, 3, 3, 3};
+        SweepReport report;
+        report.depths = layout.depths;
+        report.trials = runAll(layout, onlyWhenTold);
+        addColumn(report, 100);
+        addColumn(report, 200).skipReason = "needs 3 GiB, 2 GiB are free";
+        fillScores(report, SweepPlan({{100}, layout.depths, 3, 3, 3}, report.trials), std::nullopt);
+        QCOMPARE(report.endsAgainstMiddle.ends, (Proportion{3, 3}));
+        QCOMPARE(report.endsAgainstMiddle.middle, (Proportion{3, 3}));
+        QCOMPARE(report.absolute.lengths.size(), std::size_t{1});
+    }
+
+    // With earlier rounds counted again for each, this took 40 seconds.
+    void manyRoundsTakeTimeByTheirTrials()
+    {
+        constexpr int kRounds = 40'000;
+        const SweepLayout layout{{100}, {0.0}, 1, 1, 2 * kRounds};
+        std::vector<SweepTrial> trials;
+        std::int64_t right = 0;
+        for (std::int64_t round = 0; round < kRounds; ++round) { // at the line, so undecided
+            const bool isRight = double(right) < kAbsolutePassRate * double(round + 1);
+            right += isRight ? 1 : 0;
+            trials.push_back(trialOf({TrialRole::Asked, 100, 0.0, 0, round}, isRight));
+        }
+        const auto start = std::chrono::steady_clock::now();
+        const SweepPlan plan(layout, trials);
+        QCOMPARE(plan.spots().size(), std::size_t{2 + kRounds + 1});
+        QVERIFY(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+    }
+
+    void aRecordPlansNoMoreThanItsBytesAreWorth()
+    {
+        QVERIFY_EXCEPTION_THROWN(recordedSweep(recordPlanning(4'900'000, 0)), ArgumentError);
+        QVERIFY_EXCEPTION_THROWN(recordedSweep(recordPlanning(40'000, 0)), ArgumentError);
+        const RunRecordContent begun = recordPlanning(30'000, std::int64_t{1} << 50);
+        QCOMPARE(recordedSweep(begun).columns[0].cells[0].plannedTrials, 30'000);
+        // One that holds trials may have been of more.
+        RunRecordContent large = recordPlanning(40'000, 0);
+        for (std::int64_t item = 0; item < 2'000; ++item) {
+            large.events.push_back({{"kind", kSweepTrialKind}});
+            large.events.back().update(
+                trialJson(trialOf({TrialRole::Oracle, 0, 0.0, item, 0}, true)));
+        }
+        QCOMPARE(recordedSweep(large).oracle.score, (Proportion{2'000, 2'000}));
     }
 
     void lengthsThatAreSkippedStayInThePlan()
