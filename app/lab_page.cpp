@@ -73,6 +73,18 @@ QString shortHash(const std::string& text)
     return QString::number(hash & 0xFFFF, 16).rightJustified(4, '0');
 }
 
+/// What a record depends on beside its experiment's settings: how the model was opened. The number
+/// of threads is left out, as one may go on with a record on another.
+std::string openedText(const ModelDescription& model)
+{
+    std::string text;
+    for (const std::string& part :
+         {model.path, model.device.substr(0, model.device.find(',')), model.dtype, model.compute,
+          model.rotary, model.tokenizer, std::to_string(model.contextLimit)})
+        text += part + '\n';
+    return text;
+}
+
 } // namespace
 
 LabPage::LabPage(Session& session, QObject* parent)
@@ -172,6 +184,8 @@ void LabPage::setRecordFolder(const QString& folder)
 
 void LabPage::showModel(const ModelDescription& model)
 {
+    if (isRunning()) // asked for between the opening's end and its arrival here
+        m_session.cancelExperiment();
     m_model = model;
     for (const LabKind kind : kLabKinds)
         panel->list().setState(kind, LabState::NotRun);
@@ -211,16 +225,16 @@ void LabPage::showModel(const ModelDescription& model)
 
 QString LabPage::usualRecord(const ExperimentRequest& request) const
 {
-    const LabKind kind = panel->form().kind();
     QString model = QString::fromStdString(m_model ? m_model->name : std::string()).toLower();
     model.replace(QRegularExpression(QStringLiteral("[^a-z0-9]+")), QStringLiteral("-"));
     // What can be gone on with has a name of its settings; the others one of their moment.
-    const bool isResumed = kind != LabKind::Latency && kind != LabKind::Use;
     ExperimentRequest unrecorded = request;
     unrecorded.recordPath.clear();
     const QString tail =
-        isResumed ? shortHash(experimentCommandLine({}, unrecorded))
-                  : QDateTime::currentDateTime().toString(QStringLiteral("yyyyMMdd-hhmmss"));
+        canBeResumed(request.experiment)
+            ? shortHash((m_model ? openedText(*m_model) : std::string()) +
+                        experimentCommandLine({}, unrecorded))
+            : QDateTime::currentDateTime().toString(QStringLiteral("yyyyMMdd-hhmmss"));
     return QStringLiteral("%1/%2-%3-%4.jsonl")
         .arg(m_recordFolder, QString::fromStdString(experimentName(request.experiment)),
              model.left(40), tail);

@@ -155,12 +155,6 @@ void MainWindow::showOpened(const ModelDescription& model)
         m_engine->session().stopGenerating();
     m_panels->showModel(model);
     m_lab->showModel(model);
-    for (const std::string& warning : model.warnings)
-        m_panels->chat->messageBar().add(MessageBar::Kind::Caution,
-                                         QString::fromStdString(warning));
-    if (!model.templateNote.empty())
-        m_panels->chat->messageBar().add(MessageBar::Kind::Caution,
-                                         QString::fromStdString(model.templateNote));
     updateActions();
 }
 

@@ -43,7 +43,8 @@ constexpr std::array kHelp{
                                          "Choose an experiment, see what it would run and what "
                                          "cannot fit, then start it. Space pauses and resumes; a "
                                          "message to the model pauses it too, behind the part that "
-                                         "runs. What is recorded is gone on with after an end.")},
+                                         "runs. Losses and sweeps that are recorded are gone on "
+                                         "with after an end.")},
     Help{"result",
          QT_TRANSLATE_NOOP("kvscope::Help",
                            "What the chosen experiment found. In a map of needles, arrows "

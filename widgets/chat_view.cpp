@@ -51,6 +51,8 @@ void ChatView::setModel(ChatModel* model)
                     const int count = last - first + 1;
                     m_anchor.row += first <= m_anchor.row && !m_entries.empty() ? count : 0;
                     m_currentRow += first <= m_currentRow ? count : 0;
+                    if (first <= m_pressed.row)
+                        forgetPress();
                     m_markFrom = m_markTo = {};
                     for (int i = first; i <= last; ++i) {
                         m_entries.emplace(m_entries.begin() + i);
@@ -61,6 +63,8 @@ void ChatView::setModel(ChatModel* model)
         connect(m_model, &ChatModel::rowsRemoved, this,
                 [this](const QModelIndex&, int first, int last) {
                     m_entries.erase(m_entries.begin() + first, m_entries.begin() + last + 1);
+                    if (first <= m_pressed.row)
+                        forgetPress();
                     m_markFrom = m_markTo = {};
                     settle();
                 });
@@ -160,6 +164,7 @@ void ChatView::toggleAttachment(int row, std::size_t part)
 void ChatView::rebuildAll()
 {
     m_entries.clear();
+    forgetPress();
     m_markFrom = m_markTo = {};
     m_currentRow = -1;
     m_followsEnd = true;

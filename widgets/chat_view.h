@@ -121,6 +121,8 @@ private:
     int contentHeight() const;
     Hit hitAt(QPoint point) const;
     const ChatTokenSpan* tokenAt(const Hit& hit) const;
+    /// What was pressed is no longer there: moving on drags nothing, letting go is no click.
+    void forgetPress();
     QString tooltipAt(QPoint point) const;
     TextStretch markedIn(int row) const;
 

@@ -57,7 +57,15 @@ ChatView::Hit ChatView::hitAt(QPoint point) const
 
 const ChatTokenSpan* ChatView::tokenAt(const Hit& hit) const
 {
-    return hit.row < 0 || hit.offset < 0 ? nullptr : m_model->row(hit.row).spanAt(hit.offset);
+    const bool isText =
+        m_model != nullptr && hit.row >= 0 && hit.row < m_model->rowCount() && hit.offset >= 0;
+    return isText ? m_model->row(hit.row).spanAt(hit.offset) : nullptr;
+}
+
+void ChatView::forgetPress()
+{
+    m_pressed = {};
+    m_isDragging = false;
 }
 
 std::optional<QPoint> ChatView::pointOfToken(std::int64_t position)
@@ -133,7 +141,7 @@ void ChatView::mouseMoveEvent(QMouseEvent* event)
 
 void ChatView::mouseReleaseEvent(QMouseEvent* event)
 {
-    if (event->button() != Qt::LeftButton || m_isDragging) {
+    if (event->button() != Qt::LeftButton || m_isDragging || m_pressed.row < 0) {
         m_pressed = {};
         return;
     }

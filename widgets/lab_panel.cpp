@@ -122,8 +122,8 @@ QWidget* LabPanel::buildRecord()
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(spacing::kStep);
     m_isRecorded->setChecked(true);
-    m_isRecorded->setToolTip(
-        tr("Every part is written as it lands; a run that was ended is gone on with"));
+    m_isRecorded->setToolTip(tr(
+        "Every part is written as it lands; losses and sweeps that were ended are gone on with"));
     m_record->setAccessibleName(tr("Record file"));
     layout->addWidget(m_isRecorded);
     layout->addWidget(m_record, 1);

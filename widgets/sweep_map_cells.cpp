@@ -95,10 +95,12 @@ void SweepMapPainter::paintCell(const QRectF& area, const SweepCell& cell,
         paintCannotFit(area, {});
     else if (cell.state == CellState::Running)
         paintRunning(area, cell);
-    else if (cell.score.trials == 0)
+    else if (cell.trials.empty())
         paintQueued(area);
     else if (m_mode == SweepMapMode::Loss)
         paintLoss(area, cell);
+    else if (cell.score.trials == 0)
+        paintUncounted(area);
     else if (m_mode == SweepMapMode::Kinds)
         paintKinds(area, cell);
     else
@@ -156,7 +158,7 @@ void SweepMapPainter::paintScore(const QRectF& area, const SweepCell& cell,
     const bool hasCorner = isAsked ? cell.state == CellState::Done : cell.score.correct > 0;
     const QString note = cell.state == CellState::Done
                              ? intervalText(cell.interval)
-                             : tr("%1 of %2").arg(cell.score.trials).arg(cell.plannedTrials);
+                             : tr("%1 of %2").arg(cell.trials.size()).arg(cell.plannedTrials);
     paintTwoLines(area, scoreText(cell.score), note, text, hasCorner ? kCornerRoom - 4 : 0.0);
     if (hasCorner) // a control that answers is a warning: the score need not come from the prompt
         paintCorner(area, isAsked ? verdictGlyph(cell.verdict) : QStringLiteral("!"), text);
@@ -167,7 +169,7 @@ void SweepMapPainter::paintLoss(const QRectF& area, const SweepCell& cell) const
     const QColor fill = m_theme.accuracyColor(std::exp(-cell.meanAnswerNll));
     m_painter.fillRect(area, fill);
     frame(m_painter, area, m_theme.line);
-    paintTwoLines(area, lossText(cell.meanAnswerNll), tr("n %1").arg(cell.score.trials),
+    paintTwoLines(area, lossText(cell.meanAnswerNll), tr("n %1").arg(cell.trials.size()),
                   m_theme.textOn(fill));
 }
 
@@ -201,7 +203,8 @@ void SweepMapPainter::paintRunning(const QRectF& area, const SweepCell& cell) co
 {
     m_painter.fillRect(area, m_theme.highlightBackground);
     const std::int64_t planned = std::max<std::int64_t>(1, cell.plannedTrials);
-    const std::int64_t now = std::min(planned, cell.score.trials + 1);
+    const std::int64_t done = std::ssize(cell.trials); // the score counts some of them
+    const std::int64_t now = std::min(planned, done + 1);
     const QString note = tr("%1 of %2 now").arg(now).arg(planned);
     const bool isLow = area.height() < m_layout.shape.line + m_layout.shape.smallLine + 4;
     paintTwoLines(area.adjusted(0, 0, 0, -5), scoreText(cell.score),
@@ -212,7 +215,7 @@ void SweepMapPainter::paintRunning(const QRectF& area, const SweepCell& cell) co
     const QRectF track(area.left() + 5, area.bottom() - 5, area.width() - 10, 3);
     m_painter.fillRect(track, m_theme.line);
     const double share =
-        std::clamp(static_cast<double>(cell.score.trials) / static_cast<double>(planned), 0.0, 1.0);
+        std::clamp(static_cast<double>(done) / static_cast<double>(planned), 0.0, 1.0);
     m_painter.fillRect(QRectF(track.left(), track.top(), track.width() * share, track.height()),
                        m_theme.highlight);
     frame(m_painter, area, m_theme.highlight);
@@ -222,6 +225,13 @@ void SweepMapPainter::paintQueued(const QRectF& area) const
 {
     frame(m_painter, area, m_theme.line, Qt::DashLine);
     write(area.adjusted(3, 0, -3, 0), Qt::AlignCenter, tr("queued"), uiFont(TextSize::Axis),
+          m_theme.ink3);
+}
+
+void SweepMapPainter::paintUncounted(const QRectF& area) const
+{
+    frame(m_painter, area, m_theme.line);
+    write(area.adjusted(3, 0, -3, 0), Qt::AlignCenter, tr("none counts"), uiFont(TextSize::Axis),
           m_theme.ink3);
 }
 
@@ -261,16 +271,17 @@ void SweepMapPainter::paintOracle() const
 {
     const SweepCell& cell = m_report.oracle;
     const QRectF& area = m_layout.oracle;
-    if (cell.score.trials == 0 && cell.state != CellState::Running) {
-        paintQueued(area);
-        return;
-    }
     const bool isLoss = m_mode == SweepMapMode::Loss;
+    const bool isRunning = cell.state == CellState::Running;
+    if (cell.trials.empty() && !isRunning)
+        return paintQueued(area);
+    if (cell.score.trials == 0 && !isLoss && !isRunning)
+        return paintUncounted(area);
     const QColor fill =
         m_theme.accuracyColor(isLoss ? std::exp(-cell.meanAnswerNll) : cell.score.rate());
     const QColor text = m_theme.textOn(fill);
     m_painter.fillRect(area, fill);
-    frame(m_painter, area, cell.state == CellState::Running ? m_theme.highlight : m_theme.line);
+    frame(m_painter, area, isRunning ? m_theme.highlight : m_theme.line);
     QRectF room = area.adjusted(8, 0, -6, 0);
     const auto add = [&](const QString& words, const QFont& font) {
         write(room, Qt::AlignLeft | Qt::AlignVCenter, words, font, text);
@@ -278,10 +289,10 @@ void SweepMapPainter::paintOracle() const
     };
     add(isLoss ? lossText(cell.meanAnswerNll) : scoreText(cell.score),
         uiFont(TextSize::Body, QFont::Bold));
-    add(isLoss ? tr("nats, n %1").arg(cell.score.trials) : intervalText(cell.interval),
+    add(isLoss ? tr("nats, n %1").arg(cell.trials.size()) : intervalText(cell.interval),
         digitFont(TextSize::Secondary));
-    if (cell.state == CellState::Running)
-        add(tr("%1 of %2 now").arg(cell.score.trials + 1).arg(cell.plannedTrials),
+    if (isRunning)
+        add(tr("%1 of %2 now").arg(cell.trials.size() + 1).arg(cell.plannedTrials),
             uiFont(TextSize::Secondary));
     if (m_mode == SweepMapMode::Kinds && room.width() > 120) {
         const double width = std::min(160.0, room.width() / 3);

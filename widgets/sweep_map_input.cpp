@@ -58,12 +58,16 @@ QString SweepMapPanel::cellTooltip(const SweepCellKey& key) const
         lines << tr("cannot fit: %1").arg(QString::fromStdString(column->skipReason));
         return lines.join(u'\n');
     }
-    if (cell.score.trials == 0) {
+    if (cell.trials.empty()) {
         lines << tr("%1, %2 trials").arg(stateName(cell.state)).arg(cell.plannedTrials);
         return lines.join(u'\n');
     }
-    lines << tr("%1 found, Wilson 95 % %2").arg(scoreText(cell.score), intervalText(cell.interval));
-    if (key.role == TrialRole::Asked)
+    if (cell.score.trials == 0)
+        lines << tr("none counts: the control answered what they ask");
+    else
+        lines << tr("%1 found, Wilson 95 % %2")
+                     .arg(scoreText(cell.score), intervalText(cell.interval));
+    if (key.role == TrialRole::Asked && cell.score.trials > 0)
         lines.back() += tr(": %1 %2 at %3 %")
                             .arg(verdictGlyph(cell.verdict), verdictWord(cell.verdict),
                                  percentText(m_report->absolute.threshold));
@@ -72,7 +76,7 @@ QString SweepMapPanel::cellTooltip(const SweepCellKey& key) const
     if (cell.state != CellState::Done)
         lines << tr("%1: %2 of %3 trials")
                      .arg(stateName(cell.state))
-                     .arg(cell.score.trials)
+                     .arg(cell.trials.size())
                      .arg(cell.plannedTrials);
     for (const KindSegment& segment : kindSegments(cell, false))
         lines << tr("%1 %2").arg(segment.count).arg(kindName(segment.kind));

@@ -63,6 +63,7 @@ private:
     void paintKinds(const QRectF& area, const SweepCell& cell) const;
     void paintRunning(const QRectF& area, const SweepCell& cell) const;
     void paintQueued(const QRectF& area) const;
+    void paintUncounted(const QRectF& area) const; ///< trials, but the control answered them all
     void paintCannotFit(const QRectF& area, const QString& reason) const;
     void paintTwoLines(const QRectF& area, const QString& value, const QString& note,
                        const QColor& color, double reserved = 0.0) const;

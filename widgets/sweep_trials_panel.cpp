@@ -266,12 +266,12 @@ void SweepTrialsPanel::paintEvent(QPaintEvent*)
         paintEmptyState(
             painter, area, theme, tr("No cell chosen"),
             tr("Click a cell of the map, or go there with the arrows and press Enter."));
-    else if (cell->score.trials == 0)
+    else if (cell->trials.empty())
         paintEmptyState(painter, area, theme, tr("No trial yet"),
                         tr("The cell is %1.").arg(stateName(cell->state)));
     else
         paintEmptyState(painter, area, theme, tr("No wrong answer here"),
-                        tr("All %1 trials of this cell were found.").arg(cell->score.trials));
+                        tr("All %1 trials of this cell were found.").arg(cell->trials.size()));
 }
 
 void SweepTrialsPanel::resizeEvent(QResizeEvent* event)

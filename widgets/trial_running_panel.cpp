@@ -58,7 +58,7 @@ RunningPart runningPartFrom(const QString& what)
 {
     static const QRegularExpression progress(
         QStringLiteral("^(.*): ([\\d,]{1,32}) of ([\\d,]{1,32}) tokens$"));
-    static const QRegularExpression depth(QStringLiteral(" at (\\d{1,3}) %"));
+    static const QRegularExpression depth(QStringLiteral(" at (\\d{1,3}(?:\\.\\d{1,9})?) %"));
     RunningPart part{what, 0, 0, {}};
     if (const auto match = progress.match(what); match.hasMatch())
         part = {match.captured(1), countFrom(match.captured(2)), countFrom(match.captured(3)), {}};
@@ -71,11 +71,11 @@ QString runningTrialText(const SweepReport& report)
 {
     const auto textOf = [](const SweepCell& cell) {
         return TrialRunningPanel::tr("trial %1 of %2")
-            .arg(cell.score.trials + 1)
+            .arg(cell.trials.size() + 1) // not all that are done count for the score
             .arg(cell.plannedTrials);
     };
     const auto isRunning = [](const SweepCell& cell) {
-        return cell.state == CellState::Running && cell.score.trials < cell.plannedTrials;
+        return cell.state == CellState::Running && std::ssize(cell.trials) < cell.plannedTrials;
     };
     for (const SweepColumn& column : report.columns) {
         for (const SweepCell& cell : column.cells)

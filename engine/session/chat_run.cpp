@@ -182,7 +182,7 @@ GenerationObserver ChatRun::observer()
 void ChatRun::publish(Phase phase)
 {
     m_publisher.state().phase = phase;
-    m_publisher.publish(m_model.context->cache().snapshot());
+    m_publisher.publish(&m_model.context->cache());
 }
 
 } // namespace kvscope

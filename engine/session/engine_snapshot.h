@@ -65,6 +65,7 @@ struct ModelDescription
     std::string format;        ///< "GGUF v3"
     std::string storage;       ///< "Q4_1, Q8_0, F32"
     std::string device;        ///< "CPU, 2 threads"
+    std::string dtype;         ///< as asked for: "auto"
     std::string compute;       ///< "Q4_1 weights, bfloat16 cache"
     std::string tokenizer;     ///< one line, or empty where there is none
     std::string chatTemplate;  ///< "ChatML", "plain", or empty

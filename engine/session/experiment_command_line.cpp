@@ -184,6 +184,12 @@ std::string experimentName(const Experiment& experiment)
     return kNames.at(experiment.index());
 }
 
+bool canBeResumed(const Experiment& experiment)
+{
+    return std::holds_alternative<PositionsExperiment>(experiment) ||
+           std::holds_alternative<SweepSettings>(experiment);
+}
+
 std::vector<PositionsScheme> schemesOf(const OpenRequest& opened,
                                        const PositionsExperiment& experiment)
 {
@@ -220,10 +226,7 @@ std::string experimentCommandLine(const OpenRequest& opened, const ExperimentReq
                             !std::holds_alternative<CardExperiment>(request.experiment);
     if (isRecorded && !request.recordPath.empty()) {
         line.option("--out", request.recordPath);
-        // What is measured as one cannot be gone on with.
-        const bool resumes = std::holds_alternative<PositionsExperiment>(request.experiment) ||
-                             std::holds_alternative<SweepSettings>(request.experiment);
-        if (resumes && request.resumes)
+        if (request.resumes && canBeResumed(request.experiment))
             line.flag("--resume");
     }
     return line.text();

@@ -31,8 +31,9 @@ void ExperimentContext::begin(const Decoder& decoder, const std::optional<Record
         header.dtype = m_model.opened.dtype;
         header.seed = m_request.seed;
         header.settings = *settings;
-        m_record.emplace(m_request.resumes ? RunRecord::resume(m_request.recordPath, header)
-                                           : RunRecord::create(m_request.recordPath, header));
+        const bool resumes = m_request.resumes && canBeResumed(m_request.experiment);
+        m_record.emplace(resumes ? RunRecord::resume(m_request.recordPath, header)
+                                 : RunRecord::create(m_request.recordPath, header));
         if (m_record->hadCutLine())
             started.notes.push_back(
                 "The record's last line was cut off or damaged and is left out.");
@@ -74,7 +75,7 @@ void ExperimentContext::showCache(const MixedKVCache& cache)
     if (!m_publisher.isDue())
         return;
     m_publisher.state().phase = Phase::Lab;
-    m_publisher.publish(cache.snapshot());
+    m_publisher.publish(&cache);
 }
 
 std::uint64_t ExperimentContext::reservedBytes() const

@@ -88,8 +88,8 @@ struct ExperimentRequest
     Experiment experiment;
     /// A JSON-lines record, see RunRecord; empty: nowhere. Limits and the card are not recorded.
     std::string recordPath;
-    /// Goes on with a record of this very run where there is one; false: a record that is there
-    /// is an error.
+    /// Goes on with a record of this very run where there is one; false, or what cannot be resumed:
+    /// a record that is there is an error.
     bool resumes = true;
     std::uint64_t seed = 0; ///< of everything random
 };
@@ -97,5 +97,9 @@ struct ExperimentRequest
 /// "limits", "positions", "latency", "use", "needle", "needle-pairs", "passkey", "report": the
 /// command of kvscope-cli, and what records call it.
 std::string experimentName(const Experiment& experiment);
+
+/// Whether its parts stand for themselves, so that a record of it can be gone on with: losses and
+/// sweeps. What is timed or compared within one run begins anew each time.
+bool canBeResumed(const Experiment& experiment);
 
 } // namespace kvscope

@@ -103,6 +103,7 @@ ModelDescription describe(const OpenModel& model)
     text.format = model.checkpoint->format;
     text.storage = model.checkpoint->storageSummary();
     text.device = deviceText(*model.decoder);
+    text.dtype = model.opened.dtype;
     text.compute = model.decoder->computeDescription();
     if (model.tokenizer != nullptr)
         text.tokenizer = model.tokenizer->description();

@@ -137,7 +137,7 @@ void Session::Impl::execute(const OpenRequest& request, const std::stop_token& s
     };
     const Phase before = publisher.state().phase;
     publisher.state().phase = Phase::Opening;
-    publisher.publish(model ? model->context->cache().snapshot() : CacheSnapshot{});
+    publisher.publish(model ? &model->context->cache() : nullptr);
     try {
         // The old model stays until the new one is whole, so that a failure or a cancel loses
         // nothing.
@@ -152,9 +152,11 @@ void Session::Impl::execute(const OpenRequest& request, const std::stop_token& s
         publisher.state().prefillTokensPerSecond = 0.0;
         publisher.state().decodeTokensPerSecond = 0.0;
         {
-            // Messages that were meant for the model before must not be answered by this one.
+            // Messages that were meant for the model before must not be answered by this one, nor
+            // experiments run on it.
             const std::lock_guard lock(mutex);
             dropWaiting<GenerateCommand>();
+            dropWaiting<ExperimentCommand>();
         }
         tellDropped();
         emit(ModelOpened{describe(*model)});
@@ -208,7 +210,7 @@ std::optional<Session::ContextFullAnswer> Session::Impl::ask(const ContextFullAs
 void Session::Impl::publishIdle()
 {
     publisher.state().phase = model ? Phase::Idle : Phase::NoModel;
-    publisher.publish(model ? model->context->cache().snapshot() : CacheSnapshot{});
+    publisher.publish(model ? &model->context->cache() : nullptr);
 }
 
 Session::Session(Callbacks callbacks)

@@ -56,7 +56,8 @@ public:
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
-    /// An experiment that runs or waits is given up: it is about the model that goes.
+    /// An experiment that runs or waits is given up: it is about the model that goes. So is one
+    /// that is asked for meanwhile, and a message, where the opening succeeds.
     void open(OpenRequest request);
     /// Answers the last message; the exact common prefix with the cached context is reused.
     /// \returns the generation's id, which its events carry.

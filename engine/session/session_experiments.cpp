@@ -10,27 +10,48 @@
 #include <utility>
 
 namespace kvscope {
+namespace {
 
-void Session::Impl::execute(const PlanCommand& command, const std::stop_token&)
+/// Memory that chats leave to the experiment that waits for them, until it waits no longer: also
+/// where it is given up meanwhile, or every later chat would leave it to nobody.
+class Reservation
+{
+public:
+    Reservation(std::uint64_t& reservedBytes, std::uint64_t bytes)
+        : m_reservedBytes(reservedBytes)
+    {
+        m_reservedBytes = bytes;
+    }
+    ~Reservation() { m_reservedBytes = 0; }
+    Reservation(const Reservation&) = delete;
+    Reservation& operator=(const Reservation&) = delete;
+
+private:
+    std::uint64_t& m_reservedBytes;
+};
+
+} // namespace
+
+void Session::Impl::execute(const PlanCommand& command, const std::stop_token& stop)
 {
     ExperimentPlan plan;
     try {
         if (!model)
             throw ArgumentError("no model is open");
-        plan = kvscope::planExperiment(*model, command.request);
+        plan = kvscope::planExperiment(*model, command.request, stop);
     } catch (...) {
         plan.refusal = failureFromCurrentException().message;
     }
     emitLab(command.experiment, ExperimentPlanned{command.request, std::move(plan)});
 }
 
-void Session::Impl::execute(const PromptCommand& command, const std::stop_token&)
+void Session::Impl::execute(const PromptCommand& command, const std::stop_token& stop)
 {
     TrialPrompt prompt;
     try {
         if (!model)
             throw ArgumentError("no model is open");
-        prompt = promptOfTrial(*model, command.request, command.trial);
+        prompt = promptOfTrial(*model, command.request, command.trial, stop);
     } catch (...) {
         prompt.missing = failureFromCurrentException().message;
     }
@@ -71,10 +92,9 @@ void Session::Impl::execute(const ExperimentCommand& command, const std::stop_to
 
 void Session::Impl::betweenParts(std::uint64_t experiment, std::uint64_t reserved)
 {
-    reservedBytes = reserved;
+    const Reservation reservation(reservedBytes, reserved);
     serveWaiting(experiment);
     waitWhilePaused(experiment, {});
-    reservedBytes = 0;
 }
 
 void Session::Impl::waitForRecord(std::uint64_t experiment, const std::string& message,
@@ -84,9 +104,8 @@ void Session::Impl::waitForRecord(std::uint64_t experiment, const std::string& m
         const std::lock_guard lock(mutex);
         isPaused = true;
     }
-    reservedBytes = reserved;
+    const Reservation reservation(reservedBytes, reserved);
     waitWhilePaused(experiment, {ExperimentPaused::Reason::Record, message});
-    reservedBytes = 0;
 }
 
 void Session::Impl::waitWhilePaused(std::uint64_t experiment, const ExperimentPaused& pause)
@@ -108,7 +127,8 @@ void Session::Impl::waitWhilePaused(std::uint64_t experiment, const ExperimentPa
                    !dropped.empty();
         });
         lock.unlock();
-        serveWaiting(experiment);
+        if (serveWaiting(experiment)) // which told that it goes on, but it is still paused
+            hasTold = false;
     }
     if (hasTold)
         emitLab(experiment, ExperimentResumed{});

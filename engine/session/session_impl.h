@@ -111,12 +111,13 @@ struct Session::Impl
     void betweenParts(std::uint64_t experiment, std::uint64_t reserved);
     void waitForRecord(std::uint64_t experiment, const std::string& message,
                        std::uint64_t reserved);
-    /// Runs chats and plans that wait; true where one did. \pre the engine thread, no mutex held
+    /// Runs chats and plans that wait; true where it answered a chat, and so told ExperimentPaused
+    /// and ExperimentResumed. \pre the engine thread, no mutex held
     bool serveWaiting(std::uint64_t experiment);
     /// With the mutex held: the first command that may run now; behind an opening none may.
     std::optional<SessionCommand> takeServable();
     bool hasServable() const;
-    /// Tells `pause` where it waits. \throws Stopped
+    /// Tells `pause` where it waits, and again behind every chat it answers. \throws Stopped
     void waitWhilePaused(std::uint64_t experiment, const ExperimentPaused& pause);
 
     Callbacks callbacks;

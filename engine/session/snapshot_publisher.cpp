@@ -49,8 +49,9 @@ bool SnapshotPublisher::isDue() const
     return Clock::now() - m_published >= kInterval;
 }
 
-void SnapshotPublisher::publish(CacheSnapshot cache)
+void SnapshotPublisher::publish(const MixedKVCache* shown)
 {
+    CacheSnapshot cache = shown != nullptr ? shown->snapshot() : CacheSnapshot{};
     const auto now = Clock::now();
     m_published = now;
     MemorySample& memory = m_state.memory;
@@ -59,8 +60,9 @@ void SnapshotPublisher::publish(CacheSnapshot cache)
     memory.cacheLive = cache.liveBytes;
     memory.cacheSlack = cache.allocatedBytes - cache.liveBytes;
     const std::size_t growths = numGrowths(cache);
-    memory.growthCopy = growths > m_growthsSeen ? cache.peakGrowthBytes : 0;
-    m_growthsSeen = growths;
+    std::size_t& growthsSeen = m_growthsSeen[shown];
+    memory.growthCopy = growths > growthsSeen ? cache.peakGrowthBytes : 0;
+    growthsSeen = growths;
     memory.processResident = readProcessMemory().resident;
     if (now - m_freeRead >= kFreeMemoryInterval) {
         m_freeRead = now;

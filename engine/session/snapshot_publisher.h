@@ -1,12 +1,14 @@
 #pragma once
 
 #include "engine/base/latest.h"
+#include "engine/cache/mixed_kv_cache.h"
 #include "engine/session/engine_snapshot.h"
 
 #include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 
 namespace kvscope {
@@ -28,8 +30,8 @@ public:
     /// True when enough time has passed for another snapshot, so that the caller may save making
     /// one.
     bool isDue() const;
-    /// Publishes the state with this cache and a fresh memory reading.
-    void publish(CacheSnapshot cache);
+    /// Publishes the state with this cache, or none, and a fresh memory reading.
+    void publish(const MixedKVCache* cache);
     std::shared_ptr<const EngineSnapshot> take() { return m_latest.take(); }
 
 private:
@@ -42,7 +44,9 @@ private:
     Clock::time_point m_published;
     Clock::time_point m_freeRead;
     std::deque<Clock::time_point> m_steps; ///< decode steps of the last second
-    std::size_t m_growthsSeen = 0;
+    /// By cache, since a chat's and an experiment's are shown in turns. One that is gone leaves its
+    /// entry: the next at its address has grown less often, or has grown.
+    std::map<const MixedKVCache*, std::size_t> m_growthsSeen;
 };
 
 } // namespace kvscope

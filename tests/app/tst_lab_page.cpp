@@ -44,6 +44,14 @@ class TestLabPage : public QObject
     LabPanel& panel() { return *m_window->lab().panel; }
     QString prose() const { return m_home.filePath("prose.txt"); }
 
+    static OpenRequest readingModel()
+    {
+        OpenRequest request;
+        request.path = goldenPath("hf/llama");
+        request.tokenizerFile = goldenPath("tokenizers/json/contiguous.json");
+        return request;
+    }
+
     /// A window with the tiny model that reads texts, in its Lab workspace.
     void openReadingModel()
     {
@@ -51,10 +59,11 @@ class TestLabPage : public QObject
         lab().setRecordFolder(m_home.filePath("runs"));
         m_window->show();
         m_window->showWorkspace(Workspace::Lab);
+        open(readingModel());
+    }
+    void open(const OpenRequest& request)
+    {
         QSignalSpy opened(&m_window->engine(), &EngineBridge::modelOpened);
-        OpenRequest request;
-        request.path = goldenPath("hf/llama");
-        request.tokenizerFile = goldenPath("tokenizers/json/contiguous.json");
         m_window->engine().session().open(request);
         QTRY_COMPARE(opened.count(), 1);
     }
@@ -279,6 +288,88 @@ private Q_SLOTS:
                     panel().list().state(LabKind::Positions) == LabState::Done);
         QVERIFY(!lab().isRunning());
         QVERIFY(panel().startButton()->isVisible());
+    }
+
+    // The end of an answer says that the experiment goes on, which it does not.
+    void aChatMeanwhileLeavesItPausedAndToBeResumed()
+    {
+        openReadingModel();
+        choosePositions(4096, 16); // takes a while on any machine
+        QTRY_VERIFY(panel().startButton()->isEnabled() &&
+                    panel().planTable().exportTable().rows.size() == 1);
+        panel().startButton()->click();
+        panel().pauseButton()->click();
+        QTRY_COMPARE(panel().list().state(LabKind::Positions), LabState::Paused);
+        int numResumed = 0;
+        connect(&m_window->engine(), &EngineBridge::labEvent, this,
+                [&numResumed](const LabEvent& event) {
+                    numResumed += std::holds_alternative<ExperimentResumed>(event.what) ? 1 : 0;
+                });
+        ChatRequest request;
+        request.messages = {{ChatRole::User, "Where is the key?"}};
+        request.sampling.maxNewTokens = 4;
+        m_window->engine().session().generate(request);
+        QTRY_COMPARE(numResumed, 1);
+        QTRY_COMPARE(panel().list().state(LabKind::Positions), LabState::Paused);
+        QVERIFY(lab().isPaused());
+        QCOMPARE(panel().pauseButton()->text(), QString("Resume"));
+        panel().pauseButton()->click();
+        QTRY_COMPARE(panel().list().state(LabKind::Positions), LabState::Running);
+        panel().cancelButton()->click();
+        QTRY_VERIFY(!lab().isRunning());
+    }
+
+    // What was started between an opening's end and its arrival here would run without its buttons.
+    void oneThatRunsAsAModelArrivesIsGivenUp()
+    {
+        openReadingModel();
+        choosePositions(4096, 16); // takes a while on any machine
+        QTRY_VERIFY(panel().startButton()->isEnabled() &&
+                    panel().planTable().exportTable().rows.size() == 1);
+        panel().startButton()->click();
+        lab().showModel(m_window->panels().model());
+        QTRY_VERIFY(!lab().isRunning());
+        QCOMPARE(panel().list().state(LabKind::Positions), LabState::Stopped);
+        QVERIFY(panel().startButton()->isVisible());
+    }
+
+    void aModelOpenedAnotherWayHasARecordOfItsOwn_data()
+    {
+        QTest::addColumn<QString>("what");
+        QTest::newRow("an int8 cache") << "cache";
+        QTest::newRow("another rotation") << "rotary";
+        QTest::newRow("a type that was named") << "dtype"; // also the one that auto takes
+    }
+    void aModelOpenedAnotherWayHasARecordOfItsOwn()
+    {
+        QFETCH(QString, what);
+        QDir(m_home.filePath("runs")).removeRecursively();
+        openReadingModel();
+        const auto run = [this] {
+            choosePositions(64, 32); // a model that opens suggests its own length
+            QTRY_COMPARE(panel().planTable().exportTable().rows.size(), 1);
+            panel().startButton()->click();
+            QTRY_VERIFY(!lab().isRunning());
+            QCOMPARE(panel().list().state(LabKind::Positions), LabState::Done);
+        };
+        const auto numRecords = [this] {
+            return QDir(m_home.filePath("runs")).entryList({"positions-*.jsonl"}).size();
+        };
+        run();
+        QCOMPARE(numRecords(), 1);
+        OpenRequest other = readingModel();
+        if (what == "cache")
+            other.cacheDtype = "int8";
+        else if (what == "rotary")
+            other.rotary = "yarn:4";
+        else
+            other.dtype = "float32";
+        open(other);
+        run();
+        QCOMPARE(numRecords(), 2);
+        open(readingModel()); // the first again: its record is gone on with
+        run();
+        QCOMPARE(numRecords(), 2);
     }
 
     void theChatsGaugeDoesNotFollowAnExperiment()

@@ -101,6 +101,44 @@ private Q_SLOTS:
         QCOMPARE(QApplication::clipboard()->text(), chat.view.selectedText());
     }
 
+    // Behind a press rows may go or move: what was pressed is then no place to drag from.
+    void aDragEndsWithTheRowItBeganIn_data()
+    {
+        QTest::addColumn<QString>("change");
+        QTest::newRow("its row goes") << "remove";
+        QTest::newRow("a row comes above") << "insert";
+        QTest::newRow("all rows go") << "clear";
+    }
+    void aDragEndsWithTheRowItBeganIn()
+    {
+        QFETCH(QString, change);
+        Chat chat;
+        chat.write("48123 it is");
+        chat.view.settle();
+        const QPoint from = *chat.view.pointOfToken(chat.next - 1);
+        QTest::mousePress(chat.view.viewport(), Qt::LeftButton, Qt::NoModifier, from);
+        move(chat.view, from + QPoint(10, 0), Qt::LeftButton);
+        chat.selection.clear();
+        ChatModel& model = chat.conversation.model();
+        if (change == "remove") {
+            model.removeMessage(1);
+        } else if (change == "insert") {
+            ChatRow row;
+            row.text = QStringLiteral("You are a keeper.");
+            model.insertMessage(0, row);
+        } else {
+            model.clear();
+            chat.conversation.addTurn(QStringLiteral("Another question"), {}, 2);
+        }
+        QApplication::processEvents();
+        const QPoint to(30, ChatMetrics::kRowGap + ChatMetrics::kHeader + 6);
+        move(chat.view, to, Qt::LeftButton);
+        QVERIFY2(chat.view.selectedText().isEmpty(), qPrintable(chat.view.selectedText()));
+        QVERIFY(!chat.selection.selection().pinned);
+        QTest::mouseRelease(chat.view.viewport(), Qt::LeftButton, Qt::NoModifier, to);
+        QVERIFY(!chat.selection.selection().pinned); // which was no click
+    }
+
     void copyWithoutASelectionTakesTheNewestMessage()
     {
         Chat chat;

@@ -206,6 +206,41 @@ private Q_SLOTS:
         QVERIFY(QToolTip::text().contains(QStringLiteral("beyond the trained 8,192 positions")));
     }
 
+    // Trials that are done are counted, also those whose items the control answered.
+    void whatIsDoneIsNotWhatCounts()
+    {
+        SweepReport report = *m_panel->report();
+        const SweepCellKey atWork{TrialRole::Asked, 4, 2};
+        SweepCell& working = report.columns[4].cells[2];
+        QCOMPARE(working.state, CellState::Running);
+        working.score = {0, 3};
+        const SweepCellKey uncounted{TrialRole::Asked, 2, 2};
+        report.columns[2].cells[2].score = {};
+        m_panel->setReport(std::make_shared<const SweepReport>(report));
+        QTest::mouseMove(m_panel.get(), middleOf(atWork));
+        const QString done =
+            QStringLiteral("%1 of %2 trials").arg(working.trials.size()).arg(working.plannedTrials);
+        QVERIFY2(QToolTip::text().contains(done), qPrintable(QToolTip::text()));
+        QTest::mouseMove(m_panel.get(), middleOf(uncounted));
+        QVERIFY2(QToolTip::text().contains(QStringLiteral("none counts")),
+                 qPrintable(QToolTip::text()));
+        const SweepMapLayout layout = m_panel->currentLayout();
+        TextRecorder recorder(m_panel->size());
+        QPainter painter(&recorder);
+        SweepMapPainter(painter, report, layout, SweepMapMode::Cells, Theme::light()).paint();
+        painter.end();
+        const auto textsIn = [&](const SweepCellKey& key) {
+            QString texts;
+            for (const RecordedText& text : recorder.texts())
+                if (layout.rectOf(key).contains(text.box.center()))
+                    texts += text.text + ' ';
+            return texts;
+        };
+        QVERIFY2(textsIn(uncounted).contains("none counts"), qPrintable(textsIn(uncounted)));
+        QVERIFY2(textsIn(atWork).contains(QString::number(working.trials.size() + 1)),
+                 qPrintable(textsIn(atWork)));
+    }
+
     void aControlThatAnswersIsAWarning()
     {
         SweepReport report = *m_panel->report();

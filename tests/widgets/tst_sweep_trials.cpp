@@ -1,4 +1,5 @@
 #include "tests/support/fake_sweep.h"
+#include "tests/support/text_recorder.h"
 #include "widgets/number_format.h"
 #include "widgets/sweep_trials_panel.h"
 #include "widgets/theme.h"
@@ -227,6 +228,25 @@ private Q_SLOTS:
         QVERIFY(QImage(path).width() > 300);
         m_panel->setView(TrialsView::Items);
         QCOMPARE(m_panel->exportSource().name, QStringLiteral("facts"));
+    }
+
+    // Trials that do not count, as the control answered what they ask, were done all the same.
+    void whereAllIsFoundItSaysSo()
+    {
+        SweepReport report = *m_report;
+        SweepCell& cell = report.columns[2].cells[2];
+        for (const std::size_t index : cell.trials)
+            report.trials[index].kind = AnswerKind::Found;
+        cell.score = {};
+        m_panel->setReport(std::make_shared<const SweepReport>(report));
+        m_panel->showCell(kMiddle);
+        m_panel->setFilter(TrialFilter::Wrong);
+        TextRecorder recorder(m_panel->size());
+        m_panel->render(&recorder, {}, {}, QWidget::DrawWindowBackground);
+        QString texts;
+        for (const RecordedText& text : recorder.texts())
+            texts += text.text + '\n';
+        QVERIFY2(texts.contains(QStringLiteral("All 12 trials")), qPrintable(texts));
     }
 
     void emptyStatesPaint()

@@ -53,21 +53,24 @@ private Q_SLOTS:
         QTest::addColumn<QString>("name");
         QTest::addColumn<qlonglong>("done");
         QTest::addColumn<qlonglong>("tokens");
-        QTest::addColumn<int>("depth");
+        QTest::addColumn<double>("depth");
         QTest::newRow("a trial") << "16,384 at 50 %, ferry: 9,984 of 16,352 tokens"
-                                 << "16,384 at 50 %, ferry" << 9984LL << 16352LL << 50;
+                                 << "16,384 at 50 %, ferry" << 9984LL << 16352LL << 50.0;
+        QTest::newRow("between two depths")
+            << "16,384 at 12.5 %, ferry: 9,984 of 16,352 tokens"
+            << "16,384 at 12.5 %, ferry" << 9984LL << 16352LL << 12.5;
         QTest::newRow("a control") << "16,384, control, ferry: 512 of 16,352 tokens"
-                                   << "16,384, control, ferry" << 512LL << 16352LL << -1;
+                                   << "16,384, control, ferry" << 512LL << 16352LL << -1.0;
         QTest::newRow("losses") << "plain: 512 of 2,048 tokens"
-                                << "plain" << 512LL << 2048LL << -1;
+                                << "plain" << 512LL << 2048LL << -1.0;
         QTest::newRow("a trial's end") << "512 at 0 %, 48213"
-                                       << "512 at 0 %, 48213" << 0LL << 0LL << 0;
+                                       << "512 at 0 %, 48213" << 0LL << 0LL << 0.0;
         QTest::newRow("a bandwidth") << "memory bandwidth"
-                                     << "memory bandwidth" << 0LL << 0LL << -1;
+                                     << "memory bandwidth" << 0LL << 0LL << -1.0;
         QTest::newRow("absurd numbers") << "a at 999 %: ,,, of 99,999,999,999,999,999,999 tokens"
-                                        << "a at 999 %" << 0LL << 0LL << 100;
+                                        << "a at 999 %" << 0LL << 0LL << 100.0;
         QTest::newRow("nothing") << ""
-                                 << "" << 0LL << 0LL << -1;
+                                 << "" << 0LL << 0LL << -1.0;
     }
     void whatRunsIsReadFromItsLine()
     {
@@ -75,14 +78,14 @@ private Q_SLOTS:
         QFETCH(QString, name);
         QFETCH(qlonglong, done);
         QFETCH(qlonglong, tokens);
-        QFETCH(int, depth);
+        QFETCH(double, depth);
         const RunningPart part = runningPartFrom(what);
         QCOMPARE(part.name, name);
         QCOMPARE(part.doneTokens, std::int64_t{done});
         QCOMPARE(part.tokens, std::int64_t{tokens});
         QCOMPARE(part.depth.has_value(), depth >= 0);
         if (part.depth)
-            QCOMPARE(static_cast<int>(*part.depth), depth);
+            QCOMPARE(*part.depth, depth);
     }
 
     void theTitleSaysHowFarAndHowFast()
@@ -121,11 +124,12 @@ private Q_SLOTS:
         SweepCell cell;
         cell.state = CellState::Running;
         cell.plannedTrials = 12;
-        cell.score = {5, 7};
+        cell.score = {5, 6}; // the control answered one of them, which does not count
+        cell.trials.resize(7);
         column.cells = {SweepCell(), cell};
         report.columns.push_back(column);
         QCOMPARE(runningTrialText(report), QString("trial 8 of 12"));
-        report.columns[0].cells[1].score.trials = 12;
+        report.columns[0].cells[1].trials.resize(12);
         QCOMPARE(runningTrialText(report), QString());
     }
 

@@ -207,12 +207,24 @@ private Q_SLOTS:
         m_log->onFirst<PositionsScored>([this] { m_session->pauseExperiment(); });
         m_session->runExperiment(positions());
         QVERIFY(m_log->waitFor<ExperimentPaused>().has_value());
+        std::size_t pausesBefore = 0;
+        m_log->onFirst<ExperimentResumed>(
+            [&] { pausesBefore = m_log->all<ExperimentPaused>().size(); });
         m_session->generate(question());
         QVERIFY(m_log->waitFor<GenerationFinished>().has_value());
+        // Told anew behind the end of the chat, which says that it goes on.
+        QTRY_COMPARE(m_log->all<ExperimentPaused>().size(), std::size_t{3});
+        using Reason = ExperimentPaused::Reason;
+        const auto pauses = m_log->all<ExperimentPaused>();
+        QVERIFY(pauses[0].reason == Reason::Asked && pauses[1].reason == Reason::Chat &&
+                pauses[2].reason == Reason::Asked);
+        QCOMPARE(m_log->all<ExperimentResumed>().size(), std::size_t{1});
+        QCOMPARE(pausesBefore, std::size_t{2});
         QTest::qWait(20);
         QCOMPARE(m_log->all<PositionsScored>().size(), std::size_t{1});
         m_session->resumeExperiment();
         QVERIFY(m_log->waitFor<ExperimentFinished>().has_value());
+        QCOMPARE(m_log->all<ExperimentResumed>().size(), std::size_t{2});
     }
 
     void stoppingAChatDoesNotEndTheExperiment()
@@ -325,6 +337,32 @@ private Q_SLOTS:
         QVERIFY(failureOf(request).contains("positions.jsonl"));
     }
 
+    void whatIsMeasuredAsOneIsNotGoneOnWith_data()
+    {
+        QTest::addColumn<bool>("isLatency");
+        QTest::newRow("latency") << true;
+        QTest::newRow("use") << false;
+    }
+    void whatIsMeasuredAsOneIsNotGoneOnWith()
+    {
+        QFETCH(bool, isLatency);
+        open();
+        LatencyExperiment latency;
+        latency.lengths = {8};
+        latency.repeats = 1;
+        latency.decodeSteps = 1;
+        UseExperiment use;
+        use.text = {prose(), kTokens};
+        ExperimentRequest request{use, file("once.jsonl"), true, 0};
+        if (isLatency)
+            request.experiment = latency;
+        m_session->runExperiment(request);
+        QVERIFY(m_log->waitFor<ExperimentFinished>().has_value());
+        const auto events = readRunRecord(request.recordPath).events.size();
+        QVERIFY(failureOf(request).contains("once.jsonl"));
+        QCOMPARE(readRunRecord(request.recordPath).events.size(), events);
+    }
+
     void aFullDiskPausesAndNothingIsLost()
     {
         open();
@@ -358,6 +396,38 @@ private Q_SLOTS:
         m_session->open(readingModel());
         QVERIFY(m_log->waitFor<ExperimentCancelled>().has_value());
         QVERIFY(m_log->waitFor<ModelOpened>(2).has_value());
+    }
+
+    // It was asked for when the window still showed the model before, and its plan.
+    void oneThatIsAskedForWhileAModelOpensIsGivenUp()
+    {
+        m_log->onFirst<OpeningProgress>([this] { m_session->runExperiment(positions()); });
+        open();
+        QVERIFY(m_log->waitFor<ExperimentCancelled>().has_value());
+        QVERIFY(m_log->placeOf<ExperimentCancelled>() < m_log->placeOf<ModelOpened>());
+        QCOMPARE(m_log->all<ExperimentStarted>().size(), std::size_t{0});
+        QVERIFY(positionsReportOf(positions()) != nullptr); // but on the open one it runs
+    }
+
+    // Nothing of the chat's cache is copied as it is shown again behind an experiment's.
+    void growthOfAnotherCacheIsNoGrowth()
+    {
+        open();
+        ChatRequest request = question();
+        m_session->generate(request);
+        QVERIFY(m_log->waitFor<GenerationFinished>().has_value());
+        // So much longer that what the cache held moves to larger arrays.
+        request.messages.push_back({ChatRole::Assistant, "Under the mat."});
+        request.messages.push_back({ChatRole::User, std::string(200, 'b')});
+        m_session->generate(request);
+        QVERIFY(m_log->waitFor<GenerationFinished>(2).has_value());
+        QTRY_COMPARE(m_session->takeSnapshot()->phase, Phase::Idle);
+        QVERIFY(m_session->takeSnapshot()->cache.peakGrowthBytes > 0);
+        QTest::qWait(20); // so that a snapshot is due
+        // Read in one piece, so that its cache grows once.
+        QVERIFY(positionsReportOf(positions({}, kTokens)) != nullptr);
+        QTRY_COMPARE(m_session->takeSnapshot()->phase, Phase::Idle);
+        QCOMPARE(m_session->takeSnapshot()->memory.growthCopy, std::uint64_t{0});
     }
 
     void destroyingTheSessionWhilePausedJoins()
