@@ -108,19 +108,23 @@ DecodeRow measureDecode(Decoder& decoder, const BenchOptions& options, std::int6
     return row;
 }
 
-/// The first chunk of a process meets pages that were never touched, and on a GPU kernels that are
-/// not loaded yet.
+std::int64_t firstChunk(std::int64_t tokens, std::int64_t chunk)
+{
+    return chunk > 0 ? std::min(tokens, chunk) : tokens;
+}
+
+/// The largest chunk of a process so far meets pages that were never touched, and on a GPU kernels
+/// that are not loaded yet.
 void warmUp(Decoder& decoder, GenerationRequest request, const CliContext& context)
 {
-    const auto tokens = static_cast<std::int64_t>(request.prompt.size());
-    if (request.chunkTokens > 0)
-        request.prompt.resize(static_cast<std::size_t>(std::min(tokens, request.chunkTokens)));
+    request.prompt.resize(static_cast<std::size_t>(
+        firstChunk(static_cast<std::int64_t>(request.prompt.size()), request.chunkTokens)));
     Context thrownAway(decoder.makeCache());
     prefill(decoder, thrownAway, request, {}, context.stop);
 }
 
 PrefillRow measurePrefill(Decoder& decoder, const BenchOptions& options, std::int64_t tokens,
-                          bool isFirst, const CliContext& context)
+                          bool isLargest, const CliContext& context)
 {
     Context cached(decoder.makeCache());
     requireCacheFits(decoder, cached.cache(), tokens);
@@ -130,7 +134,7 @@ PrefillRow measurePrefill(Decoder& decoder, const BenchOptions& options, std::in
     request.chunkTokens = options.chunk;
     for (std::int64_t i = 0; i < tokens; ++i)
         request.prompt.push_back(tokenAt(i, decoder.config().vocabularySize));
-    if (isFirst)
+    if (isLargest)
         warmUp(decoder, request, context);
     PrefillRow row;
     row.tokens = tokens;
@@ -268,8 +272,12 @@ void runBench(const BenchOptions& options, const CliContext& context)
         decode.push_back(
             measureDecode(*decoder, options, cached, bandwidth.bytesPerSecond, context));
     std::vector<PrefillRow> prefills;
-    for (const std::int64_t tokens : lengthsOf(options.prefill))
-        prefills.push_back(measurePrefill(*decoder, options, tokens, prefills.empty(), context));
+    std::int64_t largest = 0;
+    for (const std::int64_t tokens : lengthsOf(options.prefill)) {
+        const std::int64_t chunk = firstChunk(tokens, options.chunk);
+        prefills.push_back(measurePrefill(*decoder, options, tokens, chunk > largest, context));
+        largest = std::max(largest, chunk);
+    }
     if (options.common.isJson)
         context.out << jsonLine(benchJson(options, *decoder, bandwidth, decode, prefills));
     else

@@ -19,7 +19,8 @@ const std::vector<InstructionSet>& availableInstructionSets();
 InstructionSet bestInstructionSet();
 
 /// Whether AVX-512 comes with its products of integers (VNNI; Intel 2019, AMD 2022 and later),
-/// which the loops over block formats need; without them AVX2's run.
+/// which the loops over block formats and those of integer_groups.h need; without them AVX2's and
+/// float32's run.
 bool hasVnni();
 
 /// Whether the same products come for AVX2's registers (AVX-VNNI; Intel's notebooks 2021, AMD 2024

@@ -13,10 +13,11 @@ std::optional<std::uint64_t> readFreeMemory(c10::Device device)
     if (device.is_cpu())
         return readFreeHostMemory();
     const int index = std::max<int>(0, device.index());
-    const CudaKernels* kernels = cudaKernels();
+    if (const CudaKernels* kernels = cudaKernels())
+        return kernels->freeBytes(index);
     for (const CudaDevice& found : readCudaDevices())
-        if (found.index == index && found.freeBytes)
-            return *found.freeBytes + (kernels != nullptr ? kernels->keptBytes(index) : 0);
+        if (found.index == index)
+            return found.freeBytes;
     return std::nullopt;
 }
 

@@ -23,7 +23,8 @@ static_assert(kGroup * static_cast<std::int64_t>(kLargestLeft) *
               (std::int64_t{1} << 31));
 
 constexpr std::int32_t kInfinityBits = 0x7f800000;
-/// Groups whose largest is below become 0: its inverse would have no float.
+/// Groups whose largest is below become 0: its inverse would have no float. In attention it is the
+/// softmax's weights times their values' scales that are looked at, so values of 1e-26 count still.
 constexpr float kSmallestLargest = 1e-30F;
 
 /// Magnitudes compare as integers, among which a NaN is the largest and is not lost.
@@ -74,8 +75,8 @@ KVSCOPE_INLINE void storeShorts(std::int16_t* to, IntLanes first, IntLanes secon
     __builtin_memcpy(to, &shorts, sizeof shorts);
 }
 
-/// Of numbers that become integers of at most `most`: NaN where one is no finite one, 0 where all
-/// are tiny. The inverse is 0 in both cases.
+/// Of numbers that become integers of at most `most`: NaN where one is no finite one (all products
+/// with the group then are), 0 where all are tiny. The inverse is 0 in both cases.
 struct RowScale
 {
     float scale = 0.0F;
@@ -140,6 +141,18 @@ struct ColumnScales
 KVSCOPE_INLINE Lanes pairOf(Lanes first, Lanes second)
 {
     return reinterpret_cast<Lanes>((rounded(first) & 0xffff) | (rounded(second) << 16));
+}
+
+/// As integers: what a pair looks like as a float must not matter.
+KVSCOPE_INLINE Lanes broadcastPair(const float* pair)
+{
+    std::int32_t bits;
+    __builtin_memcpy(&bits, pair, sizeof bits);
+#if defined(__AVX512F__)
+    return reinterpret_cast<Lanes>(_mm512_set1_epi32(bits));
+#else
+    return reinterpret_cast<Lanes>(_mm256_set1_epi32(bits));
+#endif
 }
 
 /// sums + the products of both integers of each pair.

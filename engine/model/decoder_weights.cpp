@@ -12,9 +12,33 @@
 namespace kvscope {
 namespace {
 
-void requireMemory(const Checkpoint& checkpoint, at::Device device)
+/// What tensors of a type take once they are loaded: WeightReader converts plain ones where a type
+/// was asked for, and for a GPU.
+std::uint64_t loadedBytes(StorageType stored, std::uint64_t bytes, at::Device device,
+                          ComputeType type)
 {
-    const std::uint64_t needed = checkpoint.weightBytes();
+    const bool isPlain =
+        stored == StorageType::F32 || stored == StorageType::F16 || stored == StorageType::BF16;
+    if (!isPlain)
+        return bytes;
+    const std::uint64_t elements = bytes / (stored == StorageType::F32 ? 4 : 2);
+    switch (type) {
+    case ComputeType::BFloat16:
+    case ComputeType::Float16:
+        return 2 * elements;
+    case ComputeType::Float32:
+        return device.is_cpu() ? bytes : 4 * elements;
+    case ComputeType::Auto:
+        break;
+    }
+    return device.is_cpu() ? bytes : 2 * elements;
+}
+
+void requireMemory(const Checkpoint& checkpoint, at::Device device, ComputeType type)
+{
+    std::uint64_t needed = 0;
+    for (const auto& [stored, bytes] : checkpoint.storageBytes())
+        needed += loadedBytes(stored, bytes, device, type);
     const auto available = readFreeMemory(device);
     if (available && needed > *available)
         throw MemoryError("the weights of " + checkpoint.path.filename().string() + " need " +
@@ -112,7 +136,7 @@ std::uint64_t bytesOf(const LayerWeights& layer, std::size_t numExperts)
 DecoderWeights loadWeights(const Checkpoint& checkpoint, at::Device device, ComputeType type,
                            const DecoderOptions& options)
 {
-    requireMemory(checkpoint, device);
+    requireMemory(checkpoint, device, type);
     WeightReader reader(checkpoint.weightBytes(), device, type, options);
     const ModelTensors& tensors = checkpoint.tensors;
     DecoderWeights weights;

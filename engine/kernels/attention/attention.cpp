@@ -3,10 +3,8 @@
 #include "engine/cache/scaled_rows.h"
 #include "engine/kernels/attention/attention_blocks.h"
 #include "engine/kernels/attention/attention_cpu.h"
-#ifdef KVSCOPE_X86
-#include "engine/kernels/attention/attention_integers.h"
-#endif
 #include "engine/kernels/attention/attention_flash.h"
+#include "engine/kernels/attention/attention_integers.h"
 #include "engine/kernels/cpu_features.h"
 #include "engine/kernels/cuda/cuda_backend.h"
 #include "engine/kernels/cuda/decode_attention_launch.h"

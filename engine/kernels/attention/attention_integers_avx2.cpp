@@ -3,6 +3,6 @@
 
 namespace kvscope {
 
-constinit const PrefillSimd kIntegerPrefillAvx2 = integerPrefill();
+constinit const PrefillSimd kIntegerPrefillAvx2 = integerLoops();
 
 } // namespace kvscope

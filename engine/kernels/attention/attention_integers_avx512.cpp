@@ -3,6 +3,6 @@
 
 namespace kvscope {
 
-constinit const PrefillSimd kIntegerPrefillAvx512 = integerPrefill();
+constinit const PrefillSimd kIntegerPrefillAvx512 = integerLoops();
 
 } // namespace kvscope

@@ -15,6 +15,7 @@ constexpr int kBlockKeys = 2 * kGroup;
 /// With 96 rows, for which every block is rounded twice as often, 4,096 tokens of SmolLM2 take 2.47
 /// to 2.58 s, with 192 2.41 s, with 384 as long (Zen 5, two threads).
 constexpr int kMostRows = 192;
+static_assert(kMostRows <= PrefillSimd::kMostRows);
 /// 24 sums, two vectors of queries or values and one more, or 12.
 constexpr int kTile = kLanes == 16 ? 12 : 6;
 
@@ -137,7 +138,7 @@ KVSCOPE_INLINE void scoreIntegers(const PrefillBlock& block, const IntegerParts&
             const Lanes q1 = load(q + pair * kPanel + kLanes);
 #pragma GCC unroll 12
             for (int k = 0; k < Keys; ++k) {
-                const Lanes key = broadcast(keys[(k * parts.groups + g) * kPairs + pair]);
+                const Lanes key = broadcastPair(keys + (k * parts.groups + g) * kPairs + pair);
                 sums[k][0] = multiplyPairs(sums[k][0], key, q0);
                 sums[k][1] = multiplyPairs(sums[k][1], key, q1);
             }
@@ -214,7 +215,7 @@ KVSCOPE_INLINE void addIntegers(const PrefillBlock& block, const IntegerParts& p
             const Lanes v1 = load(values + pair * stride + kLanes);
 #pragma GCC unroll 12
             for (int r = 0; r < Rows; ++r) {
-                const Lanes weight = broadcast(weights[pair * block.numRows + r]);
+                const Lanes weight = broadcastPair(weights + pair * block.numRows + r);
                 sums[r][0] = multiplyPairs(sums[r][0], weight, v0);
                 sums[r][1] = multiplyPairs(sums[r][1], weight, v1);
             }
@@ -274,7 +275,7 @@ void integerBlock(const PrefillBlock& block)
                  [&]<int Rows>(int row) { addIntegers<Rows>(block, parts, row, d); });
 }
 
-constexpr PrefillSimd integerPrefill()
+constexpr PrefillSimd integerLoops()
 {
     return {kPanel, kBlockKeys, kMostRows, true, integerBlock, prepareQueries, integerScratch};
 }

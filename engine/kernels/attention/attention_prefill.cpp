@@ -13,7 +13,6 @@ namespace kvscope {
 namespace {
 
 constexpr std::int64_t kMinTileRows = 32;
-constexpr std::size_t kMostTileRows = 192; // of every PrefillSimd
 constexpr std::int64_t kSerialWork = 100'000;
 constexpr std::int64_t kLineFloats = 64 / sizeof(float);
 
@@ -163,8 +162,8 @@ void attendTile(const CpuAttention& call, const AttentionSimd& simd, const Prefi
     if (prefill.prepareQueries != nullptr)
         prefill.prepareQueries(block);
 
-    // Rows that only pad the last panel see no key, which leaves them as they are.
-    std::array<VisibleKeys, kMostTileRows> visible{};
+    // Rows that only pad the last panel are finished by nobody, whatever they see.
+    std::array<VisibleKeys, PrefillSimd::kMostRows> visible{};
     const auto end = call.position(tile.firstRow + tile.numRows - 1) + 1;
     call.forBlocks(firstKey(call, tile, prefill), end, prefill.blockKeys,
                    [&](const KVPiece& piece, std::int64_t from, std::int64_t to) {

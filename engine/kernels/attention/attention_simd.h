@@ -87,6 +87,7 @@ struct PrefillBlock
 /// Loops over blocks of many queries and keys.
 struct PrefillSimd
 {
+    static constexpr int kMostRows = 192; ///< above every mostRows
     int panel;     ///< query rows that lie side by side in PrefillBlock::q; accStride is a multiple
     int blockKeys; ///< keys of a block, at most: with mostRows the scores, keys and values of a
                    ///< block stay in the second cache

@@ -36,9 +36,9 @@ struct CudaKernels
     CudaInterface interface;
     /// Devices that can be used; 0 where the driver reports an error.
     int (*deviceCount)();
-    /// Of a device's memory what LibTorch's allocator has and no tensor does; 0 before the first
-    /// tensor there.
-    std::uint64_t (*keptBytes)(int device);
+    /// Of a device's memory (of its part, under MIG) what tensors may still take: what is free, and
+    /// what LibTorch's allocator has and no tensor does.
+    std::uint64_t (*freeBytes)(int device);
     /// attention() for one token; see decode_attention_launch.h for its limits, which the caller
     /// has checked.
     at::Tensor (*decodeAttention)(const at::Tensor& q, const KVView& view,

@@ -52,20 +52,24 @@ int deviceCount()
     return c10::cuda::device_count();
 }
 
-std::uint64_t keptBytes(int device)
+std::uint64_t freeBytes(int device)
 {
     namespace allocator = c10::cuda::CUDACachingAllocator;
+    const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
+    std::size_t free = 0;
+    std::size_t total = 0;
+    C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
     if (!allocator::get()->initialized())
-        return 0;
+        return free;
     const auto stats = allocator::getDeviceStats(static_cast<c10::DeviceIndex>(device));
     const auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(
-        0, stats.reserved_bytes[all].current - stats.allocated_bytes[all].current));
+    return free + static_cast<std::uint64_t>(std::max<std::int64_t>(
+                      0, stats.reserved_bytes[all].current - stats.allocated_bytes[all].current));
 }
 
 constexpr CudaKernels kKernels{CudaInterface{.kernelsSize = sizeof(CudaKernels)},
                                deviceCount,
-                               keptBytes,
+                               freeBytes,
                                decodeAttention,
                                weightProductOnCuda,
                                rmsNormOnCuda,

@@ -12,11 +12,10 @@ namespace kvscope {
 /// y = x W^T for a few or many rows.
 ///
 /// CPU: few rows (decode) read the weight once where it lies, threads splitting its rows; many rows
-/// expand parts of it for kernels of our own (AVX2, AVX-512, AMX), or for the matrix library on
-/// other processors. CUDA: LibTorch's product in the input's dtype, block formats expanded first; a
-/// few rows read blocks where they lie.
-/// \param x  [N, in], contiguous; float32 on the CPU, the compute dtype on CUDA
-/// \returns [N, out], dtype of x
+/// expand parts of it for kernels of our own (AVX2, AVX-512, VNNI, AMX), or for the matrix library
+/// on other processors. CUDA: LibTorch's product in the input's dtype, block formats expanded
+/// first; a few rows read blocks where they lie. \param x  [N, in], contiguous; float32 on the CPU,
+/// the compute dtype on CUDA \returns [N, out], dtype of x
 at::Tensor linear(const at::Tensor& x, const WeightMatrix& weight, Precision precision);
 
 /// The same as float32: on CUDA sums are not rounded to x's dtype, for logits and for what experts

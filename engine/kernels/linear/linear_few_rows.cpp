@@ -1,5 +1,5 @@
-#include "engine/kernels/linear/block_formats.h"
 #include "engine/kernels/cache_lines.h"
+#include "engine/kernels/linear/block_formats.h"
 #include "engine/kernels/linear/linear_paths.h"
 #include "engine/kernels/linear/linear_rows.h"
 

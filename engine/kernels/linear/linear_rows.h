@@ -1,7 +1,7 @@
 #pragma once
 
-#include "engine/kernels/cpu_features.h"
 #include "engine/kernels/cache_lines.h"
+#include "engine/kernels/cpu_features.h"
 #include "engine/kernels/linear/linear_kernels.h"
 #include "engine/kernels/linear/weight_matrix.h"
 

@@ -63,7 +63,7 @@ KVSCOPE_INLINE void multiplyGroup(const float* x, const float* panel, float* y,
         const Lanes second = load(panel + pair * kPanelWidth + kLanes);
 #pragma GCC unroll 12
         for (int r = 0; r < Rows; ++r) {
-            const Lanes in = broadcast(x[r * kPairs + pair]);
+            const Lanes in = broadcastPair(x + r * kPairs + pair);
             sums[r][0] = multiplyPairs(sums[r][0], in, first);
             sums[r][1] = multiplyPairs(sums[r][1], in, second);
         }
@@ -119,7 +119,7 @@ constexpr PanelKernels integerPanelKernels()
     return {kPanelWidth,
             kTileRows,
             kGroup,
-            320, // 21 KiB
+            320, // 21 KiB, or half of it
             kIsWide ? 20 : 18,
             kIsWide ? 48 : 24,
             multiplyIntegerRows<kTileRows>,

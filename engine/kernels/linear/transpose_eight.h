@@ -2,7 +2,8 @@
 
 #include "engine/kernels/simd_lanes.h"
 
-// For panel_simd.h and panel_amx.cpp alone, which are compiled for AVX2 at least.
+// For panel_simd.h, panel_integers_simd.h and panel_amx.cpp alone, which are compiled for AVX2 at
+// least.
 
 namespace kvscope {
 namespace {

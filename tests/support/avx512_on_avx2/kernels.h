@@ -22,6 +22,15 @@ extern const PanelKernels kPanels, kIntegerPanels;
 
 } // namespace avx512_on_avx2
 
+// For AVX-VNNI, compiled likewise (tests/support/avx_vnni_on_avx2).
+extern const PrefillSimd kIntegerPrefillAvx2OnAvx2;
+
+namespace avx_vnni_on_avx2 {
+
+extern const PanelKernels kIntegerPanels;
+
+} // namespace avx_vnni_on_avx2
+
 namespace amx_on_avx2 {
 
 extern const PanelKernels kPanels;

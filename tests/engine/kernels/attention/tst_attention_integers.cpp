@@ -11,6 +11,7 @@
 
 #include <QTest>
 
+#include <cmath>
 #include <limits>
 #include <map>
 #include <random>
@@ -29,12 +30,14 @@ const std::map<QByteArray, AttentionSimd> kSimds = [] {
         simd.roundedPrefill = &integers;
         simds.emplace(name, simd);
     };
-    if (bestInstructionSet() != InstructionSet::Portable)
+    if (bestInstructionSet() != InstructionSet::Portable) {
         add("AVX-512 on AVX2", kIntegerPrefillAvx512OnAvx2);
+        add("AVX-VNNI on AVX2", kIntegerPrefillAvx2OnAvx2);
+    }
     if (hasVnni())
         add("AVX-512", kIntegerPrefillAvx512);
     if (hasAvxVnni())
-        add("AVX2", kIntegerPrefillAvx2);
+        add("AVX-VNNI", kIntegerPrefillAvx2);
 #endif
     return simds;
 }();
@@ -148,8 +151,8 @@ private Q_SLOTS:
         }
     }
 
-    // Positions behind a row's change none of its bits, NaN either: a prompt in chunks of any size
-    // gives what it gives at once.
+    // Positions behind a row's change none of its bits, NaN either: a prompt in chunks gives what
+    // it gives at once.
     void laterPositionsChangeNothing_data() { addSimds(); }
     void laterPositionsChangeNothing()
     {
@@ -167,6 +170,13 @@ private Q_SLOTS:
             chunk.view.add({segment.keys.narrow(2, 0, count), segment.values.narrow(2, 0, count),
                             segment.firstPosition});
             QVERIFY(at::equal(byIntegers(chunk, kSimds.at(name)), all.narrow(1, 0, count)));
+        }
+        for (const std::int64_t start : {1, 40, 64, 100}) { // later chunks, beside what lies before
+            Case chunk = given;
+            chunk.q = given.q.narrow(1, start, 150 - start).contiguous();
+            chunk.firstQueryPosition += start;
+            QVERIFY(
+                at::equal(byIntegers(chunk, kSimds.at(name)), all.narrow(1, start, 150 - start)));
         }
         segment.values.narrow(2, 100, 50).fill_(std::numeric_limits<double>::quiet_NaN());
         QVERIFY(
@@ -257,6 +267,32 @@ private Q_SLOTS:
         const QString difference = compareTensors(byIntegers(given, kSimds.at(name)),
                                                   at::full(given.q.sizes(), 3.0F), 1e-3, 0);
         QVERIFY2(difference.isEmpty(), qPrintable(difference));
+    }
+
+    // All at full scale and of one sign: sums of 32 bits reach what they can hold.
+    void theLargestIntegersDoNotOverflow_data() { addSimds(); }
+    void theLargestIntegersDoNotOverflow()
+    {
+        QFETCH(QByteArray, name);
+        std::mt19937 random(13);
+        for (const double sign : {1.0, -1.0}) {
+            const Case given = makeCase(
+                {.numTokens = 130, .numKeys = 130, .headDim = 64, .dtype = at::kBFloat16}, random);
+            given.q.fill_(1.0);
+            given.view.segments[0].keys.fill_(sign);
+            given.view.segments[0].values.fill_(2.0 * sign);
+            const QString difference = compareTensors(
+                byIntegers(given, kSimds.at(name)), at::full(given.q.sizes(), 2.0 * sign), 1e-3, 0);
+            QVERIFY2(difference.isEmpty(), qPrintable(difference));
+            // One key scores more than the others by a known amount: e^8 to 1 each.
+            given.view.segments[0].keys.zero_();
+            given.view.segments[0].keys.select(2, 0).fill_(1.0);
+            given.view.segments[0].values.zero_();
+            given.view.segments[0].values.select(2, 0).fill_(sign);
+            const at::Tensor last = byIntegers(given, kSimds.at(name)).select(1, 129);
+            const double share = std::exp(8.0) / (std::exp(8.0) + 129.0);
+            QVERIFY((last - sign * share).abs().max().item<double>() < 1e-3);
+        }
     }
 
     void largeScoresDoNotOverflow_data() { addSimds(); }

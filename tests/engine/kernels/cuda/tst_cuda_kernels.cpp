@@ -1,10 +1,13 @@
 #include "engine/base/errors.h"
+#include "engine/cache/device_work.h"
 #include "engine/kernels/cuda/cuda_backend.h"
+#include "engine/kernels/device_memory.h"
 #include "engine/kernels/elementwise/elementwise.h"
 #include "engine/kernels/linear/linear.h"
 #include "tests/engine/kernels/linear/weight_samples.h"
 #include "tests/support/tensor_compare.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/sort.h>
@@ -12,6 +15,7 @@
 #include <QTest>
 
 #include <cmath>
+#include <utility>
 
 using namespace kvscope;
 
@@ -134,6 +138,34 @@ private Q_SLOTS:
                 QVERIFY2(difference.isEmpty(), qPrintable(difference));
             }
         }
+    }
+
+    // Logits: inputs and weights are of 16 bits, their sums are not rounded to that.
+    void productsForLogitsAreFloat32()
+    {
+        for (const auto& [type, number] : {std::pair{StorageType::BF16, at::kBFloat16},
+                                           std::pair{StorageType::F16, at::kHalf}}) {
+            WeightMatrix weight = randomWeight(type, 300, 256);
+            const at::Tensor x = at::randn({20, 256}).to(number);
+            const at::Tensor want = linearReference(x.to(at::kFloat), weight);
+            weight.data = weight.data.to(at::kCUDA);
+            const at::Tensor got = linearFloat32(x.to(at::kCUDA), weight, Precision::Fast);
+            QCOMPARE(got.scalar_type(), at::kFloat);
+            const QString difference = differenceOnCpu(got, want, at::kFloat);
+            QVERIFY2(difference.isEmpty(), qPrintable(difference));
+        }
+    }
+
+    // What the allocator keeps of a tensor that is gone is free to the next.
+    void keptMemoryCountsAsFree()
+    {
+        const c10::Device device(at::kCUDA, 0);
+        constexpr std::int64_t kBytes = std::int64_t{256} << 20;
+        at::empty({kBytes}, at::TensorOptions(at::kByte).device(device));
+        waitForDevice(device);
+        const std::uint64_t before = readFreeMemory(device).value();
+        const at::Tensor held = at::empty({kBytes}, at::TensorOptions(at::kByte).device(device));
+        QVERIFY(before - readFreeMemory(device).value() >= static_cast<std::uint64_t>(kBytes));
     }
 
     void topLogitsAreThoseOfASort()

@@ -5,7 +5,9 @@
 #include "tests/support/avx512_on_avx2/kernels.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
 
 #include <QtTest>
 
@@ -44,13 +46,14 @@ const std::map<QByteArray, Subject> kSubjects = [] {
 #ifdef KVSCOPE_AVX512_ON_AVX2
         add("AVX-512 on AVX2", avx512_on_avx2::kPanels, kExact);
         add("AVX-512 on AVX2, integers", avx512_on_avx2::kIntegerPanels, kIntegers);
+        add("AVX-VNNI on AVX2, integers", avx_vnni_on_avx2::kIntegerPanels, kIntegers);
         add("AMX on AVX2", amx_on_avx2::kPanels, kTakenApart);
         add("AMX on AVX2, weights bfloat16", amx_on_avx2::kPanelsOfBFloat16, kTakenApart);
 #endif
     }
 #ifdef KVSCOPE_AVX512_ON_AVX2 // built for x86-64
     if (hasAvxVnni())
-        add("AVX2, integers", avx2::kIntegerPanels, kIntegers);
+        add("AVX-VNNI, integers", avx2::kIntegerPanels, kIntegers);
 #endif
     if (hasVnni())
         add("AVX-512, integers", *integerKernels(), kIntegers);
@@ -176,6 +179,23 @@ private Q_SLOTS:
         kernels.begin(after.data());
         QVERIFY(after == others);
         kernels.end(before.data());
+    }
+
+    // All at full scale and of one sign: sums of 32 bits reach what they can hold.
+    void theLargestIntegersDoNotOverflow_data() { addKernels(); }
+    void theLargestIntegersDoNotOverflow()
+    {
+        QFETCH(QByteArray, name);
+        const PanelKernels& kernels = *kSubjects.at(name).kernels;
+        for (const std::int64_t cols : {32, 320, 352})
+            for (const double sign : {1.0, -1.0}) {
+                auto weight = randomWeight(
+                    takesBFloat16Alone(name) ? StorageType::BF16 : StorageType::F32, 40, cols);
+                weight.data.fill_(sign);
+                const auto want = static_cast<double>(cols) * sign;
+                const at::Tensor y = linearPanels(at::ones({20, cols}), weight, kernels);
+                QVERIFY((y - want).abs().max().item<double>() < 1e-3);
+            }
     }
 
     void panelsKeepNotANumberInItsRow_data() { addKernels(); }
