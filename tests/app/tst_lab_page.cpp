@@ -76,6 +76,14 @@ class TestLabPage : public QObject
         form.setNumber("length", tokens);
         form.setNumber("chunk", chunk);
     }
+    /// What takes a while on any machine.
+    void startLongRun()
+    {
+        choosePositions(4096, 16);
+        QTRY_VERIFY(panel().startButton()->isEnabled() &&
+                    panel().planTable().exportTable().rows.size() == 1);
+        panel().startButton()->click();
+    }
 
 private Q_SLOTS:
     void initTestCase()
@@ -274,10 +282,7 @@ private Q_SLOTS:
     void aRunPausesResumesAndIsCancelled()
     {
         openReadingModel();
-        choosePositions(4096, 16); // takes a while on any machine
-        QTRY_VERIFY(panel().startButton()->isEnabled() &&
-                    panel().planTable().exportTable().rows.size() == 1);
-        panel().startButton()->click();
+        startLongRun();
         panel().pauseButton()->click();
         QTRY_COMPARE(panel().list().state(LabKind::Positions), LabState::Paused);
         QCOMPARE(panel().pauseButton()->text(), QString("Resume"));
@@ -294,10 +299,7 @@ private Q_SLOTS:
     void aChatMeanwhileLeavesItPausedAndToBeResumed()
     {
         openReadingModel();
-        choosePositions(4096, 16); // takes a while on any machine
-        QTRY_VERIFY(panel().startButton()->isEnabled() &&
-                    panel().planTable().exportTable().rows.size() == 1);
-        panel().startButton()->click();
+        startLongRun();
         panel().pauseButton()->click();
         QTRY_COMPARE(panel().list().state(LabKind::Positions), LabState::Paused);
         int numResumed = 0;
@@ -323,10 +325,7 @@ private Q_SLOTS:
     void oneThatRunsAsAModelArrivesIsGivenUp()
     {
         openReadingModel();
-        choosePositions(4096, 16); // takes a while on any machine
-        QTRY_VERIFY(panel().startButton()->isEnabled() &&
-                    panel().planTable().exportTable().rows.size() == 1);
-        panel().startButton()->click();
+        startLongRun();
         lab().showModel(m_window->panels().model());
         QTRY_VERIFY(!lab().isRunning());
         QCOMPARE(panel().list().state(LabKind::Positions), LabState::Stopped);
@@ -375,10 +374,7 @@ private Q_SLOTS:
     void theChatsGaugeDoesNotFollowAnExperiment()
     {
         openReadingModel();
-        choosePositions(4096, 16); // takes a while on any machine
-        QTRY_VERIFY(panel().startButton()->isEnabled() &&
-                    panel().planTable().exportTable().rows.size() == 1);
-        panel().startButton()->click();
+        startLongRun();
         panel().pauseButton()->click();
         QTRY_COMPARE(panel().list().state(LabKind::Positions), LabState::Paused);
         QTRY_COMPARE(m_window->engine().session().takeSnapshot()->phase, Phase::Lab);

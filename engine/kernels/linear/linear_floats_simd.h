@@ -127,46 +127,33 @@ void multiplyInSums(const RowProduct& p, std::int64_t row, std::int64_t input)
 }
 
 template <typename Element, int Rows>
-void multiplyRowsInSums(const RowProduct& p, std::int64_t row)
-{
-    std::int64_t input = 0;
-    for (; input + 2 <= p.numInputs; input += 2)
-        multiplyInSums<Element, Rows, 2>(p, row, input);
-    if (input < p.numInputs)
-        multiplyInSums<Element, Rows, 1>(p, row, input);
-}
-
-/// Rows one by one where there is one input. Side by side they save what a row's end takes, but the
-/// hardware's prefetching follows them worse: on Zen 5, out of cache, four rows of 576, 768 and
-/// 2,048 bfloat16 reached 0.95, 0.9 and 0.7 of the bandwidth where rows one by one reach it all.
-/// With AVX2 (Zen 2) four rows were the faster way.
-template <typename Element>
-void multiplyRowByRow(const RowProduct& p, std::int64_t firstRow, std::int64_t endRow)
-{
-    std::int64_t row = firstRow;
-    if (p.numInputs > 1)
-        for (; row + 2 <= endRow; row += 2)
-            multiplyRowsInSums<Element, 2>(p, row);
-    for (; row < endRow; ++row)
-        multiplyRowsInSums<Element, 1>(p, row);
-}
-
-template <typename Element, int Rows>
 void multiplyRowGroup(const RowProduct& p, std::int64_t row)
 {
+    const auto multiply = [&]<int Inputs>(std::int64_t input) {
+        if constexpr (kLanes == 16)
+            multiplyInSums<Element, Rows, Inputs>(p, row, input);
+        else
+            multiplyTile<Element, Rows, Inputs>(p, row, input);
+    };
     std::int64_t input = 0;
     for (; input + 2 <= p.numInputs; input += 2)
-        multiplyTile<Element, Rows, 2>(p, row, input);
+        multiply.template operator()<2>(input);
     if (input < p.numInputs)
-        multiplyTile<Element, Rows, 1>(p, row, input);
+        multiply.template operator()<1>(input);
 }
 
+/// With AVX-512 rows go one by one where there is one input. Side by side they save what a row's
+/// end takes, but the hardware's prefetching follows them worse: on Zen 5, out of cache, four rows
+/// of 576, 768 and 2,048 bfloat16 reached 0.95, 0.9 and 0.7 of the bandwidth where rows one by one
+/// reach it all. With AVX2 (Zen 2) four rows were the faster way.
 template <typename Element>
-void multiplyFourRows(const RowProduct& p, std::int64_t firstRow, std::int64_t endRow)
+void multiplyFloats(const RowProduct& p, std::int64_t firstRow, std::int64_t endRow)
 {
+    constexpr int kTogether = kLanes == 16 ? 2 : 4;
     std::int64_t row = firstRow;
-    for (; row + 4 <= endRow; row += 4)
-        multiplyRowGroup<Element, 4>(p, row);
+    if (kLanes != 16 || p.numInputs > 1)
+        for (; row + kTogether <= endRow; row += kTogether)
+            multiplyRowGroup<Element, kTogether>(p, row);
     for (; row < endRow; ++row)
         multiplyRowGroup<Element, 1>(p, row);
 }
@@ -174,8 +161,7 @@ void multiplyFourRows(const RowProduct& p, std::int64_t firstRow, std::int64_t e
 template <typename Element>
 constexpr FormatKernels floatKernels()
 {
-    return {decodeFloats<Element>,
-            kLanes == 16 ? multiplyRowByRow<Element> : multiplyFourRows<Element>, nullptr};
+    return {decodeFloats<Element>, multiplyFloats<Element>, nullptr};
 }
 
 } // namespace
